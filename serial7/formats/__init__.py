@@ -1,0 +1,21 @@
+"""The table of seven, in reporting order. An eighth format is one file and one line here."""
+
+from __future__ import annotations
+
+from serial7.errors import OperatorError
+from serial7.format import AnyFormat
+from serial7.formats.json import JSON
+
+FORMATS: dict[str, AnyFormat] = {f.name: f for f in (JSON,)}
+
+
+def get_format(name: str) -> AnyFormat:
+    """The format of that name.
+
+    Raises:
+        OperatorError: there is none.
+    """
+    try:
+        return FORMATS[name]
+    except KeyError:
+        raise OperatorError(f"unknown format {name!r}; one of {', '.join(FORMATS)} is due") from None
