@@ -134,7 +134,10 @@ def _check_digits(document: str) -> None:
     for match in _ANY_NUMBER.finditer(document):
         digits = sum(c.isdigit() for c in match[1])
         if digits > MAX_DIGITS:
-            raise NotWellFormed(f"a number of {digits} digits; at most {MAX_DIGITS} are read", line_of(document, match.start()))
+            raise NotWellFormed(
+                f"a number of {digits} digits; at most {MAX_DIGITS} are read",
+                line_of(document, match.start()),
+            )
         exponent = match[2]
         if exponent and (len(exponent) > 6 or abs(int(exponent)) > MAX_EXPONENT):
             raise NotWellFormed(f"an exponent beyond {MAX_EXPONENT}", line_of(document, match.start()))

@@ -25,7 +25,7 @@ WHITE_SPACE = " \t\r\n"
 
 _GROUPED = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}  # noqa: RUF100
-_SENTENCE_END = re.compile(r"[.!?。！？]+$")  # noqa: RUF001
+_SENTENCE_END = re.compile(r"[.!?。！？]+$")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
@@ -162,7 +162,12 @@ class CanonicalIR:
             "answer": {"text": self.answer} if isinstance(self.answer, str) else number_text(self.answer),
             "inputs": [[i.name, number_text(i.value)] for i in self.inputs],
             "steps": [
-                [s.id, s.op, [a.name if isinstance(a, Ref) else number_text(a) for a in s.args], number_text(s.value)]
+                [
+                    s.id,
+                    s.op,
+                    [a.name if isinstance(a, Ref) else number_text(a) for a in s.args],
+                    number_text(s.value),
+                ]
                 for s in self.steps
             ],
         }
@@ -187,7 +192,7 @@ def _argument(value: object, place: str) -> Argument:
     return _number(value, place)
 
 
-def numbers_agree(reference: Decimal | Fraction, seen: Decimal, tolerance: Tolerance | None = None) -> bool:
+def numbers_agree(reference: Decimal | Fraction, seen: Decimal | Fraction, tolerance: Tolerance | None = None) -> bool:
     """Whether `seen` equals `reference`: exactly for an integer reference, else within the tolerance.
 
     `3521.0` agrees with 3521; `3521.0000001` does not. A `tolerance` given by the artifact overrides both.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from serial7.check import Due, InputRead, Look, Reading, StepRead
 from serial7.ir import CanonicalIR, Ref, has_control, is_name, number_text, parse_number, undress_number
@@ -45,8 +45,13 @@ class Shape:
     inputs: Node | None = None
     steps: Node | None = None
     orders: list[tuple[str, tuple[str, ...], list[str]]] | None = None
-    args: list[tuple[str, Node]] | None = None  # the args of each step, where it has some
+    args: list[tuple[str, list[Node]]] | None = None  # the args of each step, where it has some
     numbers: list[tuple[str, Node]] | None = None  # every scalar that stands where a number is due
+
+
+def is_list(node: Node | None) -> TypeGuard[list[Node]]:
+    """Whether the node is a list of values (`Pairs`, a list of pairs, is none)."""
+    return isinstance(node, list) and not isinstance(node, Pairs)
 
 
 def kind_of(node: Node) -> str:
@@ -163,7 +168,7 @@ def _read_inputs(reading: Reading[Shape], node: Node | None) -> None:
             at = f"inputs.{key}"
             name = read_name(reading, check, key, at)
             reading.inputs.append(InputRead(name, read_number(reading, check, value, at), at))
-    elif isinstance(node, list):
+    elif is_list(node):
         for i, record in enumerate(node):
             at = f"inputs[{i}]"
             fields = _fields(reading, check, record, at, INPUT_KEYS)
@@ -186,7 +191,7 @@ def _read_steps(reading: Reading[Shape], node: Node | None) -> None:
         for key, record in node:
             at = f"steps.{key}"
             _read_step(reading, key, _fields(reading, check, record, at, STEP_KEYS[1:]), at)
-    elif isinstance(node, list):
+    elif is_list(node):
         for i, record in enumerate(node):
             at = f"steps[{i}]"
             fields = _fields(reading, check, record, at, STEP_KEYS)
@@ -237,7 +242,7 @@ def _field_number(reading: Reading[Shape], check: str, fields: dict[str, Node], 
 def _read_args(reading: Reading[Shape], node: Node | None, at: str) -> tuple[Ref | Decimal | None, ...] | None:
     if node is None:
         return None
-    if isinstance(node, Pairs) or not isinstance(node, list):
+    if not is_list(node):
         reading.fault("steps_container", f"args is {kind_of(node)}; a list is due", at)
         return None
     assert reading.shape.args is not None
@@ -282,7 +287,6 @@ def container_is_map(node: Node | None, name: str) -> Iterator[Look]:
 def args_are_objects(reading: Reading[Shape]) -> Iterator[Look]:
     """Every argument is `{ref: name}` or `{value: number}`."""
     for at, args in reading.shape.args or ():
-        assert isinstance(args, list)
         for j, arg in enumerate(args):
             ok = isinstance(arg, Pairs) and [key for key, _ in arg] in (["ref"], ["value"])
             yield Look(ok, f"the argument is {kind_of(arg)}; a mapping with ref or value is due", f"{at}[{j}]")
@@ -350,7 +354,7 @@ def reorder(tree: Pairs, *, reverse: bool) -> Pairs:
     """The same document with its free key orders turned round (root and records; maps keep their order)."""
 
     def records(node: Node) -> Node:
-        if isinstance(node, Pairs) or not isinstance(node, list):
+        if not is_list(node):
             return node
         return [Pairs(reversed(r)) if isinstance(r, Pairs) else r for r in node]
 

@@ -14,7 +14,15 @@ from typing import Any
 
 from serial7 import reply
 from serial7.check import (
-    STRUCTURE_CHECKS, AnyRule, Due, Fault, Finding, InputRead, Outcome, Reading, StepRead,
+    STRUCTURE_CHECKS,
+    AnyRule,
+    Due,
+    Fault,
+    Finding,
+    InputRead,
+    Outcome,
+    Reading,
+    StepRead,
 )  # fmt: skip
 from serial7.errors import NoDocument, NotWellFormed, OperatorError, StepFailed
 from serial7.format import AnyFormat, check_bounds
@@ -200,9 +208,7 @@ class _Blocked(Exception):
 class _Judge:
     """Answers each active check from one reading."""
 
-    def __init__(
-        self, reading: AnyReading, due: Due, active: dict[str, AnyRule], gold: CanonicalIR | None
-    ) -> None:
+    def __init__(self, reading: AnyReading, due: Due, active: dict[str, AnyRule], gold: CanonicalIR | None) -> None:
         self.reading = reading
         self.due = due
         self.active = active
@@ -324,9 +330,9 @@ class _Judge:
         self._ground("answer")
         steps = [self._whole_step(record) for record in self.reading.steps]
         copies: dict[str, list[InputRead | StepRead]] = {}
-        for record in self.reading.inputs:
-            if record.name is not None:
-                copies.setdefault(record.name, []).append(record)
+        for given in self.reading.inputs:
+            if given.name is not None:
+                copies.setdefault(given.name, []).append(given)
         fault: tuple[str, str] | None = None
         for record, step in zip(self.reading.steps, steps, strict=True):
             # Every reference is followed even after a fault: an absent value blocks, whatever else is wrong.
@@ -345,17 +351,17 @@ class _Judge:
         op, args, value = (self._field(record, name) for name in ("op", "args", "value"))
         return Step(record.id or "", op, args, value)
 
-    def _resolve(
-        self, arg: Any, copies: dict[str, list[InputRead | StepRead]], at: str
-    ) -> Fraction | tuple[str, str]:
+    def _resolve(self, arg: Any, copies: dict[str, list[InputRead | StepRead]], at: str) -> Fraction | tuple[str, str]:
         if not isinstance(arg, Ref):
             return Fraction(arg)
         found = copies.get(arg.name)
         if not found:
             if not any(s.id == arg.name for s in self.reading.steps):
                 self._ground("inputs")
-                for record in (*self.reading.inputs, *self.reading.steps):
-                    self._field(record, "name" if isinstance(record, InputRead) else "id")
+                for given in self.reading.inputs:
+                    self._field(given, "name")
+                for step in self.reading.steps:
+                    self._field(step, "id")
             return f"the reference {arg.name!r:.60} is no input and no earlier step", at
         values = {self._field(record, "value") for record in found}
         if len(values) > 1:

@@ -202,7 +202,9 @@ JSON: Format[Shape] = Format(
         ),
         "answer_slot": (
             Statement(
-                '"answer" holds the final answer itself.', '"answer"에는 최종 답을 그대로 넣습니다.', base=True
+                '"answer" holds the final answer itself.',
+                '"answer"에는 최종 답을 그대로 넣습니다.',
+                base=True,
             ),
             Statement(
                 "The answer is a JSON number, without quotes, thousands separators or units.",

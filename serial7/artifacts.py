@@ -1,0 +1,72 @@
+"""The canonical artifacts that ship: one problem in two languages, and its Canonical IR.
+
+Source: paper tables 15, 18-20. The file `data/artifacts.jsonl` is described in `data/README.md`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from serial7.check import Due
+from serial7.errors import OperatorError
+from serial7.ir import CanonicalIR
+
+LANGUAGES = ("ko", "en")
+FAMILIES = ("table_arithmetic", "korean_math", "science", "stem")
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """`question` and `materials` by language (`ko`, `en`); `materials` is empty where the question needs none."""
+
+    id: str
+    family: str
+    stratum: str
+    ir: CanonicalIR
+    question: Mapping[str, str]
+    materials: Mapping[str, str]
+    license: str
+    provenance: str
+
+    @property
+    def due(self) -> Due:
+        return Due(self.ir.graph_bearing, isinstance(self.ir.answer, str))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Artifact:
+        """One line of `artifacts.jsonl`.
+
+        Raises:
+            OperatorError: names the artifact and what is wrong with it.
+        """
+        name = data.get("id", "an artifact without id")
+        try:
+            ir = CanonicalIR.from_dict(data)
+            if data["kind"] != ("graph" if ir.graph_bearing else "answer_only"):
+                raise OperatorError(f"kind {data['kind']!r} does not fit its inputs and steps")
+            return cls(
+                id=data["id"],
+                family=data["family"],
+                stratum=data["stratum"],
+                ir=ir,
+                question={lang: data[lang]["question"] for lang in LANGUAGES},
+                materials={lang: data[lang]["materials"] for lang in LANGUAGES},
+                license=data["license"],
+                provenance=data["provenance"],
+            )
+        except (KeyError, TypeError) as error:
+            raise OperatorError(f"{name}: the field {error} is missing or of another type") from error
+        except OperatorError as error:
+            raise OperatorError(f"{name}: {error}") from error
+
+
+@cache
+def load_artifacts() -> Mapping[str, Artifact]:
+    """The artifacts that ship with the package, by id, in file order."""
+    text = files("serial7").joinpath("data/artifacts.jsonl").read_text("utf-8")
+    return {a.id: a for a in map(Artifact.from_dict, map(json.loads, text.splitlines()))}
