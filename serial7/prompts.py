@@ -137,9 +137,9 @@ _TEXT = {
     ),
     "preserve": (
         "Rewrite the following {source} document as one {title} document with the same content that follows the contract below. "
-         "Neither solve nor correct anything.",
+        "Neither solve nor correct anything.",
         "다음 {source} 문서를, 내용은 그대로 두고 아래 규격을 따르는 {title} 문서 하나로 옮겨 쓰세요. "
-         "문제를 다시 풀거나 내용을 고치지 마세요.",
+        "문제를 다시 풀거나 내용을 고치지 마세요.",
     ),
     "question": ("[Question]", "[문제]"),
     "materials": ("[Materials]", "[자료]"),

@@ -120,10 +120,7 @@ def verify(
     Raises:
         OperatorError: unknown format, condition or rule, or rules that exclude each other. Never for `text`.
     """
-    format_ = get_format(format)
-    active = _active_rules(format_, rules, condition)
-    due = Due(graph, text_answer) if gold is None else Due(gold.graph_bearing, isinstance(gold.answer, str))
-    checks = active_checks(format_, due, active, condition, with_gold=gold is not None)
+    format_, active, due, checks = _asked(format, condition, rules, gold, graph=graph, text_answer=text_answer)
     try:
         found = reply.find_document(text, format_, reasoning_end)
     except NoDocument as fault:
@@ -150,6 +147,33 @@ def verify(
     except Exception:
         return _broken(checks, found.document)
     return Verdict(findings, **context)  # type: ignore[arg-type]
+
+
+def exceeded(
+    why: str,
+    *,
+    format: str,  # noqa: A002
+    condition: str = "realize",
+    rules: Sequence[str] = (),
+    gold: CanonicalIR | None = None,
+    graph: bool = True,
+    text_answer: bool = False,
+) -> Verdict:
+    """The verdict on an output whose judging used up its process: `format.well_formed` fails, all else is blocked.
+
+    For `serial7.guard`, which limits the judging process; arguments as `verify`.
+    """
+    *_, checks = _asked(format, condition, rules, gold, graph=graph, text_answer=text_answer)
+    return Verdict(_all_blocked(checks, "format.well_formed", NotWellFormed(why)))
+
+
+def _asked(
+    format_name: str, condition: str, rules: Sequence[str], gold: CanonicalIR | None, *, graph: bool, text_answer: bool
+) -> tuple[AnyFormat, dict[str, AnyRule], Due, list[str]]:
+    format_ = get_format(format_name)
+    active = _active_rules(format_, rules, condition)
+    due = Due(graph, text_answer) if gold is None else Due(gold.graph_bearing, isinstance(gold.answer, str))
+    return format_, active, due, active_checks(format_, due, active, condition, with_gold=gold is not None)
 
 
 def _active_rules(format_: AnyFormat, names: Sequence[str], condition: str) -> dict[str, AnyRule]:

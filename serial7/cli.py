@@ -1,0 +1,203 @@
+"""The console command `serial7`. Exit codes: 0 it could judge, 1 failed, 2 wrong usage."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from serial7.batch import judge_lines, verdict_record
+from serial7.check import Due
+from serial7.errors import OperatorError
+from serial7.formats import FORMATS, get_format
+from serial7.ir import CanonicalIR
+from serial7.localize import print_safely, show
+from serial7.verify import verify
+
+SUFFIXES = {".json": "json", ".xml": "xml", ".md": "markdown", ".html": "html", ".htm": "html", ".tex": "latex",
+            ".yaml": "yaml", ".yml": "yaml", ".toml": "toml"}  # fmt: skip
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="SERIAL-7: judge machine-verifiable outputs of language models.",
+)
+
+
+class Lang(StrEnum):
+    EN = "en"
+    KO = "ko"
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()
+
+
+def _usage_errors(command: Callable[..., None]) -> Callable[..., None]:
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except OperatorError as error:
+            typer.echo(f"serial7: {error}", err=True)
+            raise typer.Exit(2) from error
+
+    return run
+
+
+@app.callback()
+def _root() -> None:
+    """Judge machine-verifiable outputs of language models."""
+
+
+@app.command()
+@_usage_errors
+def check(
+    document: Annotated[Path | None, typer.Argument(help="The answer to judge; - reads standard input.")] = None,
+    format_: Annotated[str | None, typer.Option("--format", help="Default: from the file's ending.")] = None,
+    rules: Annotated[str, typer.Option(help="Active atomic rules, separated by commas.")] = "",
+    condition: Annotated[str, typer.Option(help="realize or preserve.")] = "realize",
+    gold: Annotated[Path | None, typer.Option(help="A JSON file with the gold answer, inputs and steps.")] = None,
+    kind: Annotated[str, typer.Option(help="graph or answer_only, where no gold is given.")] = "graph",
+    answer_kind: Annotated[str, typer.Option(help="number or text, where no gold is given.")] = "number",
+    lang: Annotated[Lang, typer.Option(help="Language of the contract's sentences.")] = Lang.EN,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as one JSON object.")] = False,
+    batch: Annotated[Path | None, typer.Option(help="A JSONL file of cases to judge instead of one document.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the verdicts of --batch go; - is standard output.")] = None,
+    fail: Annotated[bool, typer.Option("--fail", help="Exit 1 unless everything passed.")] = False,
+) -> None:
+    """Judge one document, or a batch of them; without gold, `format.*` and `structure.*` are asked."""
+    if batch is not None:
+        if document is not None:
+            raise OperatorError("give either a document or --batch, not both")
+        _check_batch(batch, out or Path("-"), fail=fail)
+        return
+    if document is None:
+        raise OperatorError("give a document to judge (- for standard input), or --batch FILE")
+    if kind not in ("graph", "answer_only") or answer_kind not in ("number", "text"):
+        raise OperatorError(
+            f"--kind is graph or answer_only, --answer-kind number or text; {kind}, {answer_kind} given"
+        )
+    text = _read_text(document)
+    name = format_ or SUFFIXES.get(document.suffix.lower())
+    if name is None:
+        raise OperatorError(f"the format of {document} is not clear from its name; give --format {' | '.join(FORMATS)}")
+    chosen = get_format(name)
+    ir = None if gold is None else CanonicalIR.from_dict(_read_json(gold))
+    names = tuple(filter(None, (rule.strip() for rule in rules.split(","))))
+    due = Due(kind == "graph", answer_kind == "text")
+    if ir is not None:
+        due = Due(ir.graph_bearing, isinstance(ir.answer, str))
+    verdict = verify(
+        text, format=name, condition=condition, rules=names, gold=ir, graph=due.graph, text_answer=due.text_answer
+    )
+    if as_json:
+        typer.echo(_line(verdict_record(verdict)), nl=False)
+    else:
+        print_safely(Console(), show(verdict, chosen, due, names, condition, lang.value))
+    if verdict.error:
+        typer.echo(verdict.error, err=True)
+        raise typer.Exit(1)
+    if fail and verdict.not_passed:
+        raise typer.Exit(1)
+
+
+def _check_batch(batch: Path, out: Path, *, fail: bool) -> None:
+    try:
+        source = sys.stdin.buffer if str(batch) == "-" else batch.open("rb")
+    except OSError as error:
+        raise OperatorError(f"cannot read {batch}: {error.strerror}") from error
+    with source:
+        try:
+            sink = sys.stdout.buffer if str(out) == "-" else out.open("wb")
+        except OSError as error:
+            raise OperatorError(f"cannot write {out}: {error.strerror}") from error
+        judged = failed = bad = broken = 0
+        try:
+            # Undecodable bytes become lone surrogates, which the line's reader or the verifier then names.
+            for record in judge_lines(line.decode("utf-8", "surrogateescape") for line in source):
+                sink.write(_line(record).encode("utf-8", "backslashreplace"))
+                judged += 1
+                bad += "findings" not in record
+                broken += "findings" in record and "error" in record
+                failed += bool(record.get("not_passed"))
+        finally:
+            sink.flush()
+            if sink is not sys.stdout.buffer:
+                sink.close()
+    typer.echo(f"{judged} lines: {judged - failed - bad} passed, {failed} not, {bad} could not be read", err=True)
+    if broken:
+        typer.echo(f"serial7: {broken} verdicts are ERROR: the verifier broke; please report them", err=True)
+        raise typer.Exit(1)
+    if fail and (failed or bad):
+        raise typer.Exit(1)
+
+
+@app.command()
+@_usage_errors
+def rules(
+    format_: Annotated[str | None, typer.Option("--format", help="One format; default: all.")] = None,
+    lang: Annotated[Lang, typer.Option()] = Lang.EN,
+) -> None:
+    """List the catalogue of atomic rules."""
+    console = Console()
+    for name in [format_] if format_ else list(FORMATS):
+        chosen = get_format(name)
+        print_safely(console, Text(f"{chosen.title} ({len(chosen.rules)})", style="bold"))
+        for rule in chosen.rules.values():
+            line = Text(f"  {rule.name:20}", style="cyan")
+            line.append(f"{rule.replaces or '-':18}{'A' if rule.answer_only else ' '}  ", style="dim")
+            line.append(rule.en if lang is Lang.EN else rule.ko, style="default")
+            print_safely(console, line)
+
+
+@app.command()
+@_usage_errors
+def explain(
+    name: Annotated[str, typer.Argument(metavar="CHECK", help="Such as format.feature.key_order.")],
+    format_: Annotated[
+        str | None, typer.Option("--format", help="One format; default: each that has the check.")
+    ] = None,
+    lang: Annotated[Lang, typer.Option()] = Lang.EN,
+) -> None:
+    """Tell what one check asks, with the good and the bad example of a rule."""
+    from serial7.explain import explanation  # imports the whole catalogue
+
+    console = Console()
+    for part in explanation(name, format_, lang.value):
+        print_safely(console, part)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+    except OSError as error:
+        raise OperatorError(f"cannot read {path}: {error.strerror}") from error
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise OperatorError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise OperatorError(f"{path} is not JSON: {error}") from error
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    main()
