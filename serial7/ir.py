@@ -26,7 +26,7 @@ WHITE_SPACE = " \t\r\n"
 _GROUPED = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}  # noqa: RUF100
 _SENTENCE_END = re.compile(r"[.!?。！？]+$")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 
 
 def is_name(text: str) -> bool:
@@ -35,7 +35,8 @@ def is_name(text: str) -> bool:
 
 
 def has_control(text: str) -> bool:
-    """Whether a C0 control other than tab, LF, CR stands in `text` (the form feed of a careless `\\frac`)."""
+    """Whether a C0 control other than tab, LF, CR stands in `text` (the form feed of a careless `\\frac`), or half of
+    a surrogate pair, which JSON's escapes can make."""
     return _CONTROL.search(text) is not None
 
 

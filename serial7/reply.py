@@ -14,7 +14,7 @@ from serial7.format import AnyFormat, Span
 from serial7.ir import WHITE_SPACE
 
 REASONING_END = ("</think>",)
-BYTE_ORDER_MARK = "﻿"
+BYTE_ORDER_MARK = "\ufeff"
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$", re.MULTILINE)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from serial7.errors import OperatorError
 from serial7.format import AnyFormat
 from serial7.formats.json import JSON
+from serial7.formats.toml import TOML
+from serial7.formats.yaml import YAML
 
-FORMATS: dict[str, AnyFormat] = {f.name: f for f in (JSON,)}
+FORMATS: dict[str, AnyFormat] = {f.name: f for f in (JSON, YAML, TOML)}
 
 
 def get_format(name: str) -> AnyFormat:

@@ -97,27 +97,19 @@ def _read(text: str, due: Due) -> Reading[Shape]:
 
 
 def _plain(node: object) -> Node:
-    """Replace what JSON has beside numbers and text; reject the surrogate halves that escapes can make."""
+    """Replace what JSON has beside numbers and text. Half of a surrogate pair stays: the slot it stands in fails."""
     match node:
         case Pairs():
-            return Pairs((_text(key), _plain(value)) for key, value in node)
+            return Pairs((key, _plain(value)) for key, value in node)
         case list():
             return [_plain(value) for value in node]
-        case str():
-            return _text(node)
-        case Decimal():
+        case str() | Decimal():
             return node
         case bool():
             return Odd("a boolean", str(node).lower())
         case None:
             return Odd("null", "null")
     raise AssertionError(node)
-
-
-def _text(text: str) -> str:
-    if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-        raise NotWellFormed("a string holds half of a surrogate pair", repr(text))
-    return text
 
 
 def _render(ir: CanonicalIR, rules: frozenset[str], style: str) -> str:
