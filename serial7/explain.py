@@ -73,7 +73,7 @@ def _sentences(format_: AnyFormat, check: str, language: str) -> list[str]:
         for due in (Due(), Due(text_answer=True), Due(graph=False)):
             for stated in statements(format_, due, (), condition):
                 if stated.check == check:
-                    lines[stated.statement[0 if language == "en" else 1]] = None
+                    lines[stated.statement.en if language == "en" else stated.statement.ko] = None
     return list(lines)
 
 

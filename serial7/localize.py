@@ -75,9 +75,11 @@ def _failure(
 ) -> list[RenderableType]:
     lines: list[RenderableType] = [Text(finding.check, style="bold red")]
     lines.append(Text(f"  found: {visible(finding.why)}" + (f"  [{visible(finding.at)}]" if finding.at else "")))
-    for stated in statements(format_, due, rules, condition):
-        if stated.check == finding.check:
-            lines.append(Text(f"  due:   {stated.statement[0 if language == 'en' else 1]}", style="dim"))
+    lines += [
+        Text(f"  due:   {s.statement.en if language == 'en' else s.statement.ko}", style="dim")
+        for s in statements(format_, due, rules, condition)
+        if s.check == finding.check
+    ]
     place = place_of(format_, verdict.document, finding.at)
     if place is not None:
         lines += _excerpt(verdict.document, *place)

@@ -167,15 +167,12 @@ def _render(ir: CanonicalIR, rules: frozenset[str], style: str) -> str:
     for key, node in tree:
         if _is_bare(node) or style == "inline":
             head.append(f"{key} = {_value(node, literal=literal)}")
-        elif isinstance(node, Pairs) and style == "dotted":
+        elif isinstance(node, Pairs) and style == "dotted" and "key_order" not in rules:
             head += [f"{key}.{k} = {_value(v, literal=literal)}" for k, v in node]
         else:
             tables += _tables(key, node, literal=literal)
-    if "key_order" in rules and style not in ("inline", "dotted"):
-        # answer_object writes a table, and it stands first: the order of the text is the order asked for.
-        tables = [line for key, node in tree if not _is_bare(node) for line in _tables(key, node, literal=literal)]
     text = "\n".join([*head, *tables]).strip("\n") + "\n"
-    return f"# {ir.graph_bearing and 'graph' or 'answer'}\n{text}" if literal else text
+    return f"# {len(tree)} keys\n{text}" if literal else text
 
 
 def _is_bare(node: Node) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from ruamel.yaml.cyaml import CParser
+from ruamel.yaml.cyaml import CParser  # type: ignore[attr-defined]  # exported, but not in its __all__
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import (
     AliasEvent,
