@@ -189,7 +189,9 @@ class ServedEngine:
             EngineError: it died, or was not healthy within the deadline; its last log lines are in the message.
         """
         if self._fixed_port is not None and not port_is_free(self._fixed_port):
-            raise UsageError(f"engine.port: port {self._fixed_port} is taken; free it, or leave engine.port null for any")
+            raise UsageError(
+                f"engine.port: port {self._fixed_port} is taken; free it, or leave engine.port null for any"
+            )
         self._port = self._fixed_port or free_port()
         self.log.parent.mkdir(parents=True, exist_ok=True)
         command = (
@@ -237,7 +239,7 @@ class ServedEngine:
 
     def _get(self, path: str) -> dict[str, Any] | None:
         url = f"http://127.0.0.1:{self._port}{path}"
-        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self.api_key}"})  # noqa: S310
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self.api_key}"})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback never goes by a proxy
         try:
             with opener.open(request, timeout=5) as answer:

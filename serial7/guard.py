@@ -6,14 +6,17 @@ the unknown ones. The only file of this package that starts processes.
 
 from __future__ import annotations
 
-import multiprocessing
+import contextlib
+import os
 import resource
 import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Generic, TypeVar
 
@@ -51,7 +54,7 @@ class Guard(Generic[J, R]):
         self._on_death = on_death
         self._limits = limits or Limits()
         self._batch = batch
-        self._process: BaseProcess | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
         self.deaths = 0
 
@@ -67,7 +70,7 @@ class Guard(Generic[J, R]):
             self._pipe.close()
         if self._process is not None:
             self._process.kill()
-            self._process.join()
+            self._process.wait()
         self._process = self._pipe = None
 
     def map(self, records: Iterable[J]) -> Iterator[R]:
@@ -109,27 +112,35 @@ class Guard(Generic[J, R]):
 
     def _start(self) -> Connection:
         if self._pipe is None:
-            context = multiprocessing.get_context("spawn")  # forking a threaded parent may deadlock the child
-            self._pipe, theirs = context.Pipe()
-            self._process = context.Process(
-                target=_serve, args=(theirs, self._judge, self._limits), daemon=True, name="serial7-judge"
-            )
-            self._process.start()
-            theirs.close()
+            # Not multiprocessing: forking a threaded parent may deadlock the child, and spawning imports its main script.
+            ours, theirs = socket.socketpair()
+            with theirs:
+                self._process = subprocess.Popen(  # noqa: S603 - this interpreter, this module
+                    [sys.executable, "-c", f"from serial7.guard import _child; _child({theirs.fileno()})"],
+                    pass_fds=(theirs.fileno(),),
+                    stdin=subprocess.DEVNULL,
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                )
+            self._pipe = Connection(ours.detach())
+            with contextlib.suppress(BrokenPipeError):  # a child that died at once is found by the first recv
+                self._pipe.send((self._judge, self._limits))
         return self._pipe
 
     def _why(self) -> str:
         assert self._process is not None
-        self._process.join(timeout=1)
-        code = self._process.exitcode
-        if code is None:
+        try:
+            code = self._process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
             return f"judging gave no verdict within {self._limits.wall_s:.0f} s"
         if code == -signal.SIGXCPU:
             return f"judging took more than {self._limits.cpu_s} s of CPU time"
         return f"judging ended its process ({signal.Signals(-code).name if code < 0 else f'exit code {code}'})"
 
 
-def _serve(pipe: Connection, judge: Callable[[J], R], limits: Limits) -> None:
+def _child(descriptor: int) -> None:
+    """The child's main: limits itself, then judges batches until its parent is gone."""
+    pipe = Connection(descriptor)
+    judge, limits = pipe.recv()
     resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
@@ -137,7 +148,7 @@ def _serve(pipe: Connection, judge: Callable[[J], R], limits: Limits) -> None:
     while True:
         try:
             records = pipe.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             return
         for record in records:
             usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -148,5 +159,8 @@ def _serve(pipe: Connection, judge: Callable[[J], R], limits: Limits) -> None:
             except MemoryError:
                 raise SystemExit(3) from None  # the address space is spent: a new process is due
             except Exception as error:
-                answer = (f"{type(error).__name__}: {error}", None)  # type: ignore[assignment]
-            pipe.send(answer)
+                answer = (f"{type(error).__name__}: {error}", None)
+            try:
+                pipe.send(answer)
+            except BrokenPipeError:
+                return

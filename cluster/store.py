@@ -1,0 +1,217 @@
+"""The run folder: what is in it, how it is written so that nothing stored is lost, and how it is read back.
+
+Parts are append-only Parquet files: written under a temporary name, synced, then renamed, so that a reader sees a
+whole part or none. On an object store a part is put once. The journal's process holds the folder's lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import io
+import json
+import os
+import time
+import uuid
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from fsspec.implementations.local import LocalFileSystem
+
+from cluster import rows
+from cluster.errors import UsageError
+from serial7.metrics import SCORED
+
+MIN_FREE_BYTES = 256 * 2**20
+
+
+def resolve_out(out: str) -> str:
+    """An absolute folder or a URI. A job's working directory is a throw-away copy, so a relative `out` is resolved
+    against `$SERIAL7_ROOT` where that is set."""
+    if "://" in out:
+        return out.rstrip("/")
+    root = os.environ.get("SERIAL7_ROOT")
+    return str((Path(root) / out if root else Path(out)).expanduser().resolve())
+
+
+class RunFolder:
+    """One run's folder, local or on an object store (any fsspec URI). Opening it writes nothing."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.fs, self.path = fsspec.core.url_to_fs(url)
+        self.local = isinstance(self.fs, LocalFileSystem)
+
+    def file(self, name: str) -> str:
+        return str(PurePosixPath(self.path) / name)
+
+    def probe(self) -> None:
+        """Make the folder and write to it, before anything costly starts.
+
+        Raises:
+            UsageError: it cannot be written, or the disk is nearly full.
+        """
+        try:
+            self.fs.makedirs(self.path, exist_ok=True)
+            self.write("probe", b"")
+            self.fs.rm(self.file("probe"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"out: cannot write to {self.url}: {_reason(error)}; give another out=") from error
+        free = self.free_bytes()
+        if free is not None and free < MIN_FREE_BYTES:
+            raise UsageError(f"out: only {free // 2**20} MiB are free at {self.url}; {MIN_FREE_BYTES // 2**20} are due")
+
+    def free_bytes(self) -> int | None:
+        """Bytes free where the folder lies; None on an object store."""
+        if not self.local:
+            return None
+        stat = os.statvfs(self.path)
+        return stat.f_bavail * stat.f_frsize
+
+    def write(self, name: str, data: bytes) -> None:
+        """Put a file in place whole: readers see the old one or the new one."""
+        target = self.file(name)
+        if not self.local:
+            self.fs.pipe_file(target, data)
+            return
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
+        temporary = f"{target}.{uuid.uuid4().hex}.tmp"
+        try:
+            with open(temporary, "wb") as file:  # noqa: PTH123 - fsspec hands out strings
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)  # noqa: PTH105
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)  # noqa: PTH108
+            raise
+        directory = os.open(os.path.dirname(target), os.O_RDONLY)  # noqa: PTH120
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+    def write_json(self, name: str, value: Any) -> None:
+        self.write(name, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace"))
+
+    def read_json(self, name: str) -> Any:
+        """The JSON of a file, or None where there is none."""
+        try:
+            return json.loads(self.fs.cat_file(self.file(name)))
+        except FileNotFoundError:
+            return None
+
+    def write_table(self, name: str, table: pa.Table) -> None:
+        buffer = io.BytesIO()
+        pq.write_table(table, buffer, compression="zstd")
+        self.write(name, buffer.getvalue())
+
+    def append(self, kind: str, records: list[dict[str, Any]], schema: pa.Schema) -> None:
+        """Add one part to `completions`, `verdicts/instances` or `verdicts/findings`."""
+        if records:
+            name = f"{kind}/{time.time_ns():020d}-{uuid.uuid4().hex[:12]}.parquet"
+            self.write_table(name, rows.table(records, schema))
+
+    def parts(self, kind: str) -> list[str]:
+        try:
+            names = self.fs.ls(self.file(kind), detail=False, refresh=True)
+        except FileNotFoundError:
+            return []
+        return sorted(n for n in names if n.endswith(".parquet"))
+
+    def read(self, kind: str, schema: pa.Schema) -> pa.Table:
+        """All parts of a kind, in the order written."""
+        tables = []
+        for part in self.parts(kind):
+            with self.fs.open(part, "rb") as file:
+                tables.append(rows.checked(pq.read_table(file), schema, part))
+        return pa.concat_tables(tables) if tables else schema.empty_table()
+
+    def read_plan(self) -> pa.Table | None:
+        try:
+            with self.fs.open(self.file("plan.parquet"), "rb") as file:
+                return rows.checked(pq.read_table(file), rows.PLAN, "plan.parquet")
+        except FileNotFoundError:
+            return None
+
+    def clear(self, kind: str) -> None:
+        for part in self.parts(kind):
+            self.fs.rm(part)
+
+
+class Locked(UsageError):
+    """Another driver works on the run folder."""
+
+
+class FolderLock:
+    """An advisory lock on a local run folder, freed by the kernel when its holder dies."""
+
+    def __init__(self, folder: RunFolder, wait_s: float = 20.0) -> None:
+        self._file = None
+        if not folder.local:
+            return
+        path = Path(folder.file(".lock"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("a")
+        deadline = time.monotonic() + wait_s
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except OSError:
+                if time.monotonic() >= deadline:
+                    self._file.close()
+                    raise Locked(
+                        f"another driver works on {folder.url}; wait for it or end it (two would ask everything twice)"
+                    ) from None
+                time.sleep(0.2)
+
+    def release(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def find_run(out: str, model: str, hash_: str) -> RunFolder | None:
+    """The run folder of this model and config hash under `out`, the newest if there are several."""
+    root = RunFolder(out)
+    try:
+        names = root.fs.ls(root.path, detail=False, refresh=True)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    found = sorted(n for n in names if n.rstrip("/").endswith(f"_{model}_{hash_}"))
+    return RunFolder(_join(out, PurePosixPath(found[-1].rstrip("/")).name)) if found else None
+
+
+def new_run(out: str, model: str, hash_: str) -> RunFolder:
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    return RunFolder(_join(out, f"{stamp}_{model}_{hash_}"))
+
+
+def _join(out: str, name: str) -> str:
+    return f"{out.rstrip('/')}/{name}"
+
+
+def final_completions(table: pa.Table) -> dict[str, int]:
+    """key -> row of the completion that counts: the first scored one, else the last one that arrived."""
+    chosen: dict[str, int] = {}
+    statuses = table.column("status").to_pylist()
+    for i, key in enumerate(table.column("key").to_pylist()):
+        if key not in chosen or statuses[chosen[key]] not in SCORED:
+            chosen[key] = i
+    return chosen
+
+
+def by_key(table: pa.Table, columns: Iterable[str]) -> dict[str, tuple[Any, ...]]:
+    """key -> the values of `columns`; the last row of a key wins."""
+    values = zip(*(table.column(c).to_pylist() for c in columns), strict=True)
+    return dict(zip(table.column("key").to_pylist(), values, strict=True))
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
