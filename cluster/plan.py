@@ -19,7 +19,7 @@ from serial7.formats import FORMATS
 
 
 def build_plan(config: Config) -> pa.Table:
-    """The plan rows of a config (schema `rows.PLAN`), longest expected answers first within a shared prompt prefix."""
+    """The plan rows of a config (schema `rows.PLAN`), in the order in which they are asked."""
     requests = grid.select(
         grid.starter_grid(),
         limit=config.limit,
@@ -35,8 +35,7 @@ def build_plan(config: Config) -> pa.Table:
     for request in requests:
         messages = prompts.messages(request, artifacts[request.artifact_id])
         planned += [_plan_row(request, messages, repeat, determined) for repeat in range(config.repeats)]
-    planned.sort(key=_longest_first)
-    return rows.table(planned, rows.PLAN)
+    return rows.table(_ordered(planned), rows.PLAN)
 
 
 def _plan_row(
@@ -57,10 +56,14 @@ def _plan_row(
     }
 
 
-def _longest_first(row: dict[str, Any]) -> tuple[Any, ...]:
-    # Realize asks for a solution and a document, Preserve for a document, Derive for a solution; graphs are longer.
-    order = {"realize": 0, "preserve": 1, "derive": 2}[row["condition"]]
-    return order, -row["prompt_chars"], row["artifact_id"], row["request_id"]
+def _ordered(planned: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Longest expected answers first; requests that share a prompt prefix (condition, format, language) together."""
+    expected = {"realize": 0, "preserve": 1, "derive": 2}
+
+    def place(row: dict[str, Any]) -> tuple[Any, ...]:
+        return expected[row["condition"]], row["format"], row["language"], -row["prompt_chars"], row["request_id"]
+
+    return sorted(planned, key=place)
 
 
 def endpoint_identity(config: Config) -> dict[str, Any]:

@@ -61,6 +61,12 @@ class Fault(NamedTuple):
     unless: tuple[str, ...] = ()
 
 
+def within(at: str, part: str) -> str:
+    """The place of a part of a place: `steps[1] (line 7)` and `.value` give `steps[1].value (line 7)`."""
+    path, space, line = at.partition(" ")
+    return f"{path}{part}{space}{line}"
+
+
 class Look(NamedTuple):
     """What a rule sees at one part that it speaks of: whether the part has the form asked for."""
 
@@ -147,7 +153,8 @@ class Rule(Generic[S]):
 
     `answer_only`: it can be active on answer-only artifacts; `numeric`: there only on those with a numeric answer.
     `stands_on`: the parts (`answer`, `inputs`, `steps`) that it speaks of, to name what blocked it.
-    `near_miss`: (what stands in the good example, what stands there instead in the bad one).
+    `near_miss`: (what stands in the good example, what stands there instead in the bad one); None = the bad example is
+    the base form.
     """
 
     format: str
@@ -159,7 +166,7 @@ class Rule(Generic[S]):
     numeric: bool
     excludes: frozenset[str]
     stands_on: tuple[str, ...]
-    near_miss: tuple[str, str]
+    near_miss: tuple[str, str] | None
     look: Callable[[Reading[S]], Iterable[Look]]
 
     @property

@@ -34,6 +34,8 @@ def bad_example(format_: AnyFormat, rule: AnyRule) -> str:
     Raises:
         ValueError: the good example does not hold what the near miss says.
     """
+    if rule.near_miss is None:
+        return format_.render(EXAMPLE, frozenset(), format_.styles[0])
     good = good_example(format_, rule)
     there, instead = rule.near_miss
     if there not in good:

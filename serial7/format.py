@@ -74,7 +74,7 @@ class Format(Generic[S]):
         en: str,
         ko: str,
         stands_on: tuple[str, ...],
-        near_miss: tuple[str, str],
+        near_miss: tuple[str, str] | None = None,
         replaces: str | None = None,
         answer_only: bool = False,
         numeric: bool = False,

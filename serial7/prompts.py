@@ -132,13 +132,13 @@ _TEXT = {
         "마지막 줄에는 `정답: <최종 답>` 형식으로 최종 답만 쓰세요.",
     ),
     "realize": (
-        "Solve the following problem and write the result as one {title} document that follows the contract below.",
-        "다음 문제를 풀고, 그 결과를 아래 규격을 따르는 {title} 문서 하나로 쓰세요.",
+        "Solve the problem below and write the result as one {title} document that follows this contract.",
+        "아래 문제를 풀고, 그 결과를 다음 규격을 따르는 {title} 문서 하나로 쓰세요.",
     ),
     "preserve": (
-        "Rewrite the following {source} document as one {title} document with the same content that follows the contract below. "
+        "Rewrite the {source} document below as one {title} document with the same content that follows this contract. "
         "Neither solve nor correct anything.",
-        "다음 {source} 문서를, 내용은 그대로 두고 아래 규격을 따르는 {title} 문서 하나로 옮겨 쓰세요. "
+        "아래 {source} 문서를, 내용은 그대로 두고 다음 규격을 따르는 {title} 문서 하나로 옮겨 쓰세요. "
         "문제를 다시 풀거나 내용을 고치지 마세요.",
     ),
     "question": ("[Question]", "[문제]"),
@@ -201,18 +201,18 @@ def prompt(request: Request, artifact: Artifact) -> str:
     if request.condition == "preserve":
         source = get_format(request.source_format)
         head = say["preserve"].format(source=source.title, title=format_.title)
-        document = source.render(artifact.ir, frozenset(), source.styles[0])
-        body = [f"{say['source']}\n{document}"]
+        body = [f"{say['source']}\n{source.render(artifact.ir, frozenset(), source.styles[0])}"]
     else:
         head = say["realize"].format(title=format_.title)
         body = _problem(request, artifact, say)
     stated = statements(format_, artifact.due, request.rules, request.condition)
     blocks = []
-    for part in ("contract", "rules", "content"):
+    # What many requests share stands first, what is this one's own last: engines cache prefixes.
+    for part in ("content", "contract", "rules"):
         lines = [f"- {s.statement[lang]}" for s in stated if s.part == part]
         if lines:
             blocks.append("\n".join([say[part].format(title=format_.title), *lines]))
-    return "\n\n".join([head, *body, *blocks])
+    return "\n\n".join([head, *blocks, *body])
 
 
 def _problem(request: Request, artifact: Artifact, say: dict[str, str]) -> list[str]:

@@ -23,6 +23,7 @@ from serial7.check import (
     Outcome,
     Reading,
     StepRead,
+    within,
 )  # fmt: skip
 from serial7.errors import NoDocument, NotWellFormed, OperatorError, StepFailed
 from serial7.format import AnyFormat, check_bounds
@@ -295,9 +296,9 @@ class _Judge:
         value = getattr(record, name)
         if value is None:
             kind = "input" if isinstance(record, InputRead) else "step"
-            raise _Blocked(f"structure.{kind}_fields_present", f"{name} is absent", f"{record.at}.{name}")
+            raise _Blocked(f"structure.{kind}_fields_present", f"{name} is absent", within(record.at, f".{name}"))
         if name == "args" and None in value:
-            at = f"{record.at}.args[{value.index(None)}]"
+            at = within(record.at, f".args[{value.index(None)}]")
             raise _Blocked(self._owner_of("steps"), "the argument could not be read", at)
         return value
 
@@ -329,7 +330,7 @@ class _Judge:
         for record in records:
             for name in fields:
                 if getattr(record, name) is None:
-                    return f"{name} is missing or cannot be read", f"{record.at}.{name}"
+                    return f"{name} is missing or cannot be read", within(record.at, f".{name}")
         return None
 
     # semantic.*
@@ -360,7 +361,7 @@ class _Judge:
         fault: tuple[str, str] | None = None
         for record, step in zip(self.reading.steps, steps, strict=True):
             # Every reference is followed even after a fault: an absent value blocks, whatever else is wrong.
-            args = [self._resolve(arg, copies, f"{record.at}.args[{j}]") for j, arg in enumerate(step.args)]
+            args = [self._resolve(arg, copies, within(record.at, f".args[{j}]")) for j, arg in enumerate(step.args)]
             fault = fault or _step_fault(step, args, record.at)
             if record.id is not None:
                 copies.setdefault(record.id, []).append(record)
@@ -453,7 +454,7 @@ def _step_fault(step: Step, args: list[Fraction | tuple[str, str]], at: str) -> 
     if numbers_agree(computed, step.value):
         return None
     shown = str(computed) if computed.denominator == 1 else _decimal(computed)
-    return f"{step.op} gives {shown:.60}; the step states {step.value}", f"{at}.value"
+    return f"{step.op} gives {shown:.60}; the step states {step.value}", within(at, ".value")
 
 
 def _decimal(value: Fraction) -> str:
