@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import email.utils
 import json
+import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,13 +18,15 @@ from typing import Any
 
 import httpx
 from aiolimiter import AsyncLimiter
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from cluster.config import Client, Sampling
 from cluster.errors import JobError
 
 RETRIED_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+REFUSED_STATUS = frozenset({401, 402, 403, 404})  # key, credit, permission, unknown model
 MAX_ERROR_TEXT = 400
+MAX_BODY_BYTES = 64 * 2**20  # an answer of the largest token limit is under 2 MiB
 
 
 class Refused(JobError):
@@ -169,47 +172,52 @@ class ChatClient:
             JobError: from `on_lost`: the engine is gone for good.
         """
         async with self.limit.slot():
-            asked_at, start = time.time(), time.monotonic()
-            log: list[dict[str, Any]] = []
+            trail = _Trail()
             body = self.body(messages, seed)
             try:
                 async with asyncio.timeout(self._policy.deadline_s):
-                    completion = await self._attempts(body, log, start)
+                    completion = await self._attempts(body, trail)
             except TimeoutError:
-                completion = Completion("timed_out", error=f"no completion within {self._policy.deadline_s:.0f} s")
+                completion = Completion("timed_out", error=f"no completion within {self._policy.deadline_s:g} s")
             except _Retriable as error:
                 completion = Completion("provider_error", error=str(error)[:MAX_ERROR_TEXT])
-            completion.asked_at, completion.latency_s = asked_at, time.monotonic() - start
-            completion.attempts = max(1, len(log) + (completion.status not in ("provider_error", "timed_out")))
-            completion.attempt_log = json.dumps(log)
+            completion.asked_at, completion.latency_s = trail.asked_at, trail.seconds()
+            completion.attempts = trail.attempts
+            completion.attempt_log = json.dumps(trail.errors)
             return completion
 
-    async def _attempts(self, body: dict[str, Any], log: list[dict[str, Any]], start: float) -> Completion:
+    async def _attempts(self, body: dict[str, Any], trail: _Trail) -> Completion:
         backoff = wait_random_exponential(multiplier=0.5, max=self._policy.backoff_max_s)
 
-        def wait(state: RetryCallState) -> float:
+        def asked_wait(state: RetryCallState) -> float | None:
             error = state.outcome.exception() if state.outcome else None
-            asked = error.after_s if isinstance(error, _Retriable) else None
+            return error.after_s if isinstance(error, _Retriable) else None
+
+        def wait(state: RetryCallState) -> float:
+            asked = asked_wait(state)
             return backoff(state) if asked is None else asked
 
+        def stop(state: RetryCallState) -> bool:
+            # Waiting past the deadline would hold a connection for nothing.
+            too_late = trail.seconds() + (asked_wait(state) or 0) >= self._policy.deadline_s
+            return too_late or state.attempt_number >= self._policy.attempts
+
         async for attempt in AsyncRetrying(
-            retry=retry_if_exception_type(_Retriable),
-            stop=stop_after_attempt(self._policy.attempts),
-            wait=wait,
-            reraise=True,
+            retry=retry_if_exception_type(_Retriable), stop=stop, wait=wait, reraise=True
         ):
             with attempt:
                 endpoint = min(self.endpoints, key=lambda e: e.in_flight)
                 if self._rate is not None:
                     await self._rate.acquire()
+                trail.attempts += 1
                 endpoint.in_flight += 1
                 try:
                     return await self._once(endpoint, body)
                 except _Retriable as error:
-                    log.append({"after_s": round(time.monotonic() - start, 3), "error": str(error)[:MAX_ERROR_TEXT]})
+                    trail.failed(error)
                     if error.busy:
                         self.limit.busy()
-                    if error.lost and self._on_lost is not None:
+                    if error.lost and self._on_lost is not None:  # an engine that is gone: restarted, or the run ends
                         await self._replace(endpoint)
                     raise
                 finally:
@@ -223,18 +231,42 @@ class ChatClient:
 
     async def _once(self, endpoint: EndPoint, body: dict[str, Any]) -> Completion:
         headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
+        url = f"{endpoint.base_url}/chat/completions"
         try:
-            answer = await self._http.post(f"{endpoint.base_url}/chat/completions", json=body, headers=headers)
+            async with self._http.stream("POST", url, json=body, headers=headers) as answer:
+                received = bytearray()
+                async for chunk in answer.aiter_bytes():
+                    received += chunk
+                    if len(received) > MAX_BODY_BYTES:
+                        raise _Retriable(f"an answer of more than {MAX_BODY_BYTES} bytes")
         except httpx.TransportError as error:
             raise _Retriable(f"connection: {type(error).__name__} {error}".strip(), lost=True) from error
         except httpx.HTTPError as error:
             raise _Retriable(f"{type(error).__name__} {error}".strip()) from error
-        completion = read_answer(answer, self._reasoning_end)
+        completion = read_answer(answer.status_code, answer.headers, bytes(received), self._reasoning_end)
         self.limit.succeeded()
         return completion
 
 
-def read_answer(answer: httpx.Response, reasoning_end: Sequence[str] = ("</think>",)) -> Completion:
+@dataclass(slots=True)
+class _Trail:
+    """What happened to one request so far."""
+
+    asked_at: float = field(default_factory=time.time)
+    attempts: int = 0
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    _start: float = field(default_factory=time.monotonic)
+
+    def seconds(self) -> float:
+        return time.monotonic() - self._start
+
+    def failed(self, error: _Retriable) -> None:
+        self.errors.append({"after_s": round(self.seconds(), 3), "error": str(error)[:MAX_ERROR_TEXT]})
+
+
+def read_answer(
+    code: int, headers: Mapping[str, str], body: bytes, reasoning_end: Sequence[str] = ("</think>",)
+) -> Completion:
     """The completion in an HTTP answer.
 
     Raises:
@@ -242,31 +274,35 @@ def read_answer(answer: httpx.Response, reasoning_end: Sequence[str] = ("</think
         Refused: no attempt can mend it.
     """
     try:
-        data = answer.json()
-    except ValueError:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
         data = None
+    shown = repr(body[:80])
     message = _error_message(data)
-    code = answer.status_code
-    if code in (401, 403, 404):
-        raise Refused(f"the end point refuses: HTTP {code} {message or answer.text[:MAX_ERROR_TEXT]}".strip())
-    if code == 200 and message and not (isinstance(data, dict) and data.get("choices")):
+    choices = data.get("choices") if isinstance(data, dict) else None
+    if code == 200 and message and not choices:
         code = _inner_code(data) or 500  # some providers answer an error with HTTP 200
-    if code in RETRIED_STATUS:
-        raise _Retriable(f"HTTP {code} {message}".strip(), retry_after(answer), busy=code == 429)
+    if code in (400, 403) and _is_moderation(data):
+        return Completion("refused", error=f"HTTP {code} {message}"[:MAX_ERROR_TEXT])
+    if code in REFUSED_STATUS:
+        raise Refused(f"the end point refuses: HTTP {code} {message or shown}")
+    if code in RETRIED_STATUS or code >= 500:
+        raise _Retriable(f"HTTP {code} {message}".strip(), retry_after(headers), busy=code == 429, lost=code >= 500)
     if code >= 400:
-        status = "context_overflow" if _is_overflow(message or answer.text) else "provider_error"
-        return Completion(status, error=f"HTTP {code} {message or answer.text}".strip()[:MAX_ERROR_TEXT])
+        status = "context_overflow" if _is_overflow(message) else "provider_error"
+        return Completion(status, error=f"HTTP {code} {message or shown}"[:MAX_ERROR_TEXT])
     if not isinstance(data, dict):
-        raise _Retriable(f"HTTP {code} with a body that is no JSON object: {answer.text[:80]!r}")
-    choices = data.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise _Retriable(f"HTTP {code} with a body that is no JSON object: {shown}")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
         raise _Retriable("an answer without choices")
-    return _completion(data, choices[0], reasoning_end)
+    if choice.get("finish_reason") == "error" or choice.get("error"):
+        raise _Retriable(f"the provider failed while answering: {_error_message(choice) or 'finish_reason error'}")
+    return _completion(data, choice, reasoning_end)
 
 
 def _completion(data: dict[str, Any], choice: dict[str, Any], reasoning_end: Sequence[str]) -> Completion:
-    message = choice.get("message")
-    message = message if isinstance(message, dict) else {}
+    message = choice["message"]
     text = _text(message.get("content"))
     reasoning = _text(message.get("reasoning")) or _text(message.get("reasoning_content"))
     finish = _text(choice.get("finish_reason"))
@@ -282,7 +318,7 @@ def _completion(data: dict[str, Any], choice: dict[str, Any], reasoning_end: Seq
         completion_tokens=_count(usage.get("completion_tokens")),
         reasoning_tokens=_count(_inner(usage, "completion_tokens_details", "reasoning_tokens")),
         cached_tokens=_count(_inner(usage, "prompt_tokens_details", "cached_tokens")),
-        cost_usd=float(usage["cost"]) if isinstance(usage.get("cost"), int | float) else None,
+        cost_usd=_cost(usage.get("cost")),
         observed_provider=_text(data.get("provider")),
         observed_model=_text(data.get("model")),
         system_fingerprint=_text(data.get("system_fingerprint")),
@@ -306,16 +342,19 @@ def classify(text: str, reasoning: str, finish: str, refusal: str, reasoning_end
     return "ok" if text.strip() else "empty"
 
 
-def retry_after(answer: httpx.Response) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that the header Retry-After asks for (a number or an HTTP date), or None."""
-    value = answer.headers.get("retry-after")
+    value = headers.get("retry-after")
     if not value:
         return None
     try:
-        return max(0.0, float(value))
+        seconds = float(value)
     except ValueError:
-        parsed = email.utils.parsedate_tz(value)
-        return None if parsed is None else max(0.0, email.utils.mktime_tz(parsed) - time.time())
+        try:
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _error_message(data: Any) -> str:
@@ -331,6 +370,15 @@ def _inner_code(data: Any) -> int | None:
     return code if isinstance(code, int) and 400 <= code < 600 else None
 
 
+def _is_moderation(data: Any) -> bool:
+    """Whether an error says that the input or answer was held back: the model's refusal, not the provider's failure."""
+    error = data.get("error") if isinstance(data, dict) else None
+    if not isinstance(error, dict):
+        return False
+    metadata = error.get("metadata")
+    return error.get("code") == "content_filter" or (isinstance(metadata, dict) and bool(metadata.get("reasons")))
+
+
 def _is_overflow(message: str) -> bool:
     lowered = message.lower()
     return "context" in lowered and ("length" in lowered or "window" in lowered or "maximum" in lowered)
@@ -343,7 +391,15 @@ def _text(value: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else -1
+    """A count of tokens as reported; -1 for anything that is none, or is no such number."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40 else -1
+
+
+def _cost(value: Any) -> float | None:
+    """US dollars as reported; None for anything that is no such number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
+        return None
+    return float(value)
 
 
 def _inner(data: dict[str, Any], *path: str) -> Any:

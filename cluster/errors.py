@@ -4,6 +4,7 @@
 JobError
 ├── UsageError        2  config, arguments, paths, missing packages: nothing was started, nothing half-written
 ├── EngineError       3  a served engine cannot start or does not come back; what arrived is stored
+├── StoreError        3  the run folder cannot be written or read any more; what was stored before is kept
 ├── Incomplete        3  the run ended with requests unanswered; the same command resumes it
 └── BudgetReached     4  a budget of the config is used up; the same command with a larger one resumes it
 ```
@@ -24,6 +25,10 @@ class UsageError(JobError):
 
 
 class EngineError(JobError):
+    exit_code = 3
+
+
+class StoreError(JobError):
     exit_code = 3
 
 

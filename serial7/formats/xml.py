@@ -167,7 +167,7 @@ class _Reader:
     due: Due
     marker: str  # stands where the tolerant reading repaired the text; empty = nothing was repaired
 
-    def element(self, element: Any, at: str, check: str) -> str:
+    def element(self, element: Any, at: str) -> str:
         """Note the namespace of an element and return its local name."""
         name = etree.QName(element)
         self.reading.shape.namespaces.append((name.namespace or "", at))
@@ -201,7 +201,7 @@ class _Reader:
             self.reading.fault(check, "an element stands inside the value", at)
             for child in element.iter("*"):
                 if child is not element:
-                    self.element(child, at, check)
+                    self.element(child, at)
             return None
         return ((element.text or "") + "".join(child.tail or "" for child in element)).strip(WHITE_SPACE)
 
@@ -244,7 +244,7 @@ class _Reader:
 
     def root(self, root: Any) -> None:
         reading, shape = self.reading, self.reading.shape
-        name = self.element(root, "root", "root_container")
+        name = self.element(root, "root")
         if name != "response":
             reading.fault("root_container", f"the root element is {name}; response is due", "root")
         self.attributes(root, (), "root_container", "root")
@@ -256,7 +256,7 @@ class _Reader:
             if local in wanted:
                 found.setdefault(local, []).append(child)
             else:
-                self.element(child, local, "root_container")
+                self.element(child, local)
                 reading.fault(
                     "root_container", f"the element {local} is not one that the contract names", _at(child, local)
                 )
@@ -276,7 +276,7 @@ class _Reader:
         values: list[Decimal | str | None] = []
         for element in elements:
             at = _at(element, "answer")
-            self.element(element, at, check)
+            self.element(element, at)
             text = self.scalar(element, self.attributes(element, ("value",), check, at), check, at)
             if text == "":
                 reading.fault(check, "the answer is empty", at)
@@ -293,11 +293,11 @@ class _Reader:
         if not elements:
             reading.fault(check, "the element inputs is missing", "inputs")
             return
-        self.element(elements[0], "inputs", check)
+        self.element(elements[0], "inputs")
         self.attributes(elements[0], (), check, "inputs")
         for child in self.children(elements[0], check, "inputs"):
             at = _at(child, f"inputs[{len(reading.inputs)}]")
-            local = self.element(child, at, check)
+            local = self.element(child, at)
             if local != "input":
                 reading.fault(check, f"the element {local} stands among the inputs", at)
                 continue
@@ -312,11 +312,11 @@ class _Reader:
         if not elements:
             reading.fault(check, "the element steps is missing", "steps")
             return
-        self.element(elements[0], "steps", check)
+        self.element(elements[0], "steps")
         self.attributes(elements[0], (), check, "steps")
         for child in self.children(elements[0], check, "steps"):
             at = _at(child, f"steps[{len(reading.steps)}]")
-            local = self.element(child, at, check)
+            local = self.element(child, at)
             if local != "step":
                 reading.fault(check, f"the element {local} stands among the steps", at)
                 continue
@@ -330,7 +330,7 @@ class _Reader:
         args: list[Ref | Decimal | None] = []
         values: list[Any] = []
         for child in self.children(element, check, at):
-            local = self.element(child, at, check)
+            local = self.element(child, at)
             if local == "arg":
                 args.append(self.arg(child, within(at, f".args[{len(args)}]")))
             elif local == "value":
@@ -471,9 +471,8 @@ def _repaired(text: str, reading: Reading[Shape], error: etree.XMLSyntaxError) -
             continue
         if piece.kind == "open":
             open_names.append(piece.name)
-        elif piece.kind == "close":
-            if not open_names or open_names.pop() != piece.name:
-                raise strict
+        elif piece.kind == "close" and (not open_names or open_names.pop() != piece.name):
+            raise strict
         quoted = _mend_references(text[piece.start : piece.end], piece.start, marker, faults)
         parts.append(_mend_attributes(quoted, piece.start, marker, faults))
         position = piece.end
