@@ -298,7 +298,10 @@ def read_answer(
         raise _Retriable("an answer without choices")
     if choice.get("finish_reason") == "error" or choice.get("error"):
         raise _Retriable(f"the provider failed while answering: {_error_message(choice) or 'finish_reason error'}")
-    return _completion(data, choice, reasoning_end)
+    completion = _completion(data, choice, reasoning_end)
+    if completion.status == "empty" and not completion.finish_reason:
+        raise _Retriable("an answer without text and without a finish reason")  # cut off: not the model's silence
+    return completion
 
 
 def _completion(data: dict[str, Any], choice: dict[str, Any], reasoning_end: Sequence[str]) -> Completion:

@@ -16,13 +16,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from omegaconf import DictConfig, OmegaConf
+import yaml
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from cluster.engines import EngineSpec
 from cluster.errors import UsageError
+from serial7.artifacts import LANGUAGES
+from serial7.formats import FORMATS
+from serial7.grid import CONDITIONS, LEVELS
 
+EMBEDDED = "embedded"  # engine.model of the demo
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 KINDS = ("engine", "api", "gold")
 
@@ -125,14 +131,33 @@ class Config:
 
 # What may change between two commands that continue one run: none of it decides what a completion or a verdict is.
 _NOT_HASHED = ("out", "dry_run", "only_failed", "verifiers", "client", "budget")
-_ALLOWED = {
+_ENGINE_NOT_HASHED = ("port", "replicas", "gpu_memory_utilization", "startup_deadline_s", "max_restarts")
+_ALLOWED: dict[str, tuple[str | int, ...]] = {
     "kind": KINDS,
     "suite": ("serial7",),
-    "conditions": ("derive", "realize", "preserve"),
-    "levels": (1, 2, 3),
-    "formats": ("json", "xml", "markdown", "html", "latex", "yaml", "toml"),
-    "langs": ("ko", "en"),
+    "conditions": CONDITIONS,
+    "levels": LEVELS,
+    "formats": tuple(FORMATS),
+    "langs": LANGUAGES,
 }
+_LISTS = ("conditions", "levels", "formats", "langs", "sample_ids")
+_SECRET = re.compile(r"authorization|api[-_]?key|token|secret|password|cookie", re.IGNORECASE)
+
+
+def load_all(arguments: Sequence[str], configs: Path = CONFIGS) -> list[Config]:
+    """The configs of a command line: one, or one for each name of `models=[a,b]`.
+
+    Raises:
+        UsageError: as `load`; or both `model` and `models` are given.
+    """
+    dotlist = _dotlist(arguments)
+    if "models" not in dotlist:
+        return [load(arguments, configs)]
+    names = dotlist.models if isinstance(dotlist.models, ListConfig) else [dotlist.models]
+    if "model" in dotlist or not names:
+        raise UsageError("give model=NAME or models=[NAME,NAME], not both, and not an empty list")
+    others = [a for a in arguments if not a.startswith("models=")]
+    return [load([f"model={name}", *others], configs) for name in dict.fromkeys(names)]
 
 
 def load(arguments: Sequence[str], configs: Path = CONFIGS) -> Config:
@@ -142,6 +167,10 @@ def load(arguments: Sequence[str], configs: Path = CONFIGS) -> Config:
         UsageError: no or unknown model, unknown key, a value of another type or outside its range.
     """
     dotlist = _dotlist(arguments)
+    for key in _LISTS:
+        value = dotlist.get(key)
+        if isinstance(value, str | int):  # formats=json is as good as formats=[json]
+            dotlist[key] = [value]
     name = dotlist.get("model")
     known = sorted(p.stem for p in (configs / "model").glob("*.yaml"))
     if name is None:
@@ -189,7 +218,7 @@ def _read(path: Path) -> DictConfig:
         layer = OmegaConf.load(path)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except Exception as error:  # YAML errors of whatever parser OmegaConf uses: all are the file's fault
+    except (yaml.YAMLError, ValueError, OmegaConfBaseException) as error:
         raise UsageError(f"{path} is not readable as a config: {str(error).splitlines()[0]}") from error
     if not isinstance(layer, DictConfig):
         raise UsageError(f"{path} holds no keys")
@@ -236,9 +265,21 @@ def _check_values(config: Config) -> None:
     if config.kind == "api":
         if not config.provider.base_url or not config.provider.model_id:
             raise UsageError("provider.base_url and provider.model_id are due for an API model")
+        url = urlsplit(config.provider.base_url)
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise UsageError(f"provider.base_url: {config.provider.base_url!r} is no URL; http://HOST:PORT/v1 is due")
+        if url.username or url.password:
+            raise UsageError("provider.base_url carries a password, which would be stored; use provider.api_key_env")
         env = config.provider.api_key_env
         if env and not os.environ.get(env):
             raise UsageError(f"provider.api_key_env: the environment variable {env} is not set; export the key there")
+    for key, names in (("provider.headers", config.provider.headers), ("engine.env", config.engine.env)):
+        for name in names:
+            if _SECRET.search(name):
+                raise UsageError(
+                    f"{key}: {name} looks like a secret, which a config must not hold, for it is stored; export it in "
+                    "the environment (provider.api_key_env names the variable of a key; engines inherit theirs)"
+                )
     if config.kind == "engine" and not config.engine.model:
         raise UsageError("engine.model is due: the folder of a checkpoint, or a hub id")
 
@@ -251,7 +292,7 @@ def engine_spec(config: Config) -> EngineSpec:
     """
     engine = config.engine
     model = engine.model or ""
-    if model == "embedded":
+    if model == EMBEDDED:
         from cluster.embedded_model import default_folder
 
         model = str(default_folder())
@@ -274,6 +315,7 @@ def as_dict(config: Config) -> dict[str, Any]:
 def config_hash(config: Config, *parts: str) -> str:
     """Eight hexadecimal digits over everything that decides what is asked and how it is judged."""
     kept = {k: v for k, v in as_dict(config).items() if k not in _NOT_HASHED}
+    kept["engine"] = {k: v for k, v in kept["engine"].items() if k not in _ENGINE_NOT_HASHED}
     return digest({"config": kept, "parts": parts})[:8]
 
 

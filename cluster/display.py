@@ -18,12 +18,13 @@ from serial7.localize import print_safely, visible
 
 LINE_EVERY_S = 30.0
 POLL_S = 1.0
+STATE_EVERY_S = 3.0
 
 log = logging.getLogger("cluster")
 
 
 class Watch:
-    """Polls a run's state: a live bar on a terminal, else a line every 30 s; `on_state` gets every poll."""
+    """Polls a run's state: a live bar on a terminal, else a line every 30 s; `on_state` gets it every 3 s."""
 
     def __init__(
         self, planned: int, done: int, state: Callable[[], dict[str, Any]], on_state: Callable[[dict[str, Any]], None]
@@ -52,14 +53,16 @@ class Watch:
             TimeElapsedColumn(),
             TextColumn("{task.fields[line]}"),
         )
-        last_line = time.monotonic()
+        last_line, last_state = time.monotonic(), 0.0
         with Progress(*columns, console=self._console, disable=not self._console.is_terminal) as bar:
             task = bar.add_task("", total=self._planned, completed=self._before, line="")
             while True:
                 ended = self._end.wait(POLL_S)
                 state = self._state()
                 if state:
-                    self._on_state(state)
+                    if ended or time.monotonic() - last_state >= STATE_EVERY_S:
+                        last_state = time.monotonic()
+                        self._on_state(state)
                     bar.update(task, completed=self._before + state["answered"], line=self.line(state))
                     if not self._console.is_terminal and (ended or time.monotonic() - last_line >= LINE_EVERY_S):
                         last_line = time.monotonic()

@@ -11,6 +11,7 @@ import asyncio
 import json
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -20,9 +21,9 @@ import pyarrow as pa
 import ray
 
 from cluster import rows
-from cluster.client import ChatClient, Completion, EndPoint, Refused
+from cluster.client import ChatClient, Completion, EndPoint
 from cluster.config import Config
-from cluster.errors import EngineError, JobError
+from cluster.errors import EngineError, JobError, StoreError
 from cluster.store import FolderLock, RunFolder
 from serial7 import prompts
 from serial7.artifacts import load_artifacts
@@ -50,39 +51,50 @@ JUDGED_ROW = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where a run stops by itself; None = nowhere. `deadline`: monotonic seconds left at the start."""
+    """Where a run stops by itself; None = nowhere. `spent_*`: what earlier commands of the run have used up already;
+    `seconds` counts this command alone."""
 
     usd: float | None = None
     tokens: int | None = None
     seconds: float | None = None
+    spent_usd: float = 0.0
+    spent_tokens: int = 0
 
 
 class Journal:
-    """The append-only record of completions (a Ray actor with an event loop).
-
-    Raises:
-        Locked: another journal holds the folder.
-    """
+    """The append-only record of completions (a Ray actor with an event loop)."""
 
     def __init__(self, url: str, limits: Limits) -> None:
         self._folder = RunFolder(url)
-        self._lock = FolderLock(self._folder)
+        self._lock: FolderLock | None = None
         self._limits = limits
         self._buffer: list[dict[str, Any]] = []
         self._written: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._started = time.monotonic()
         self._stopped = ""
-        self._asked = 0
+        self._under_way: set[str] = set()
+        self._kept: set[str] = set()
         self._statuses: Counter[str] = Counter()
         self._sums: Counter[str] = Counter()
 
-    async def ready(self) -> bool:
-        return True
+    async def open(self) -> None:
+        """Take the folder.
+
+        Raises:
+            Locked: another journal holds it.
+        """
+        self._lock = FolderLock(self._folder)
 
     async def append(self, row: dict[str, Any]) -> str:
-        """Keep one completion; returns when it is durable. The answer is why the run should stop, or empty."""
+        """Keep one completion; returns when it is durable. The answer is why the run should stop, or empty.
+
+        Raises:
+            StoreError: it could not be written.
+        """
         self._buffer.append(row)
+        self._under_way.discard(row["key"])
+        self._kept.add(row["key"])
         self._statuses[row["status"]] += 1
         for name in ("prompt_tokens", "completion_tokens"):
             self._sums[name] += max(0, row[name])
@@ -93,13 +105,13 @@ class Journal:
         written = self._written
         if len(self._buffer) >= FLUSH_ROWS:
             self._flush()
-        elif sum(self._statuses.values()) >= self._asked:
+        elif not self._under_way:
             asyncio.get_running_loop().call_later(IDLE_S, self._flush_if_idle)
         await asyncio.shield(written)
         return self._why_stop()
 
     def _flush_if_idle(self) -> None:
-        if sum(self._statuses.values()) >= self._asked:  # nothing is under way that could join the part
+        if not self._under_way:  # nothing is coming that could join the part
             self._flush()
 
     def _flush(self) -> None:
@@ -108,29 +120,34 @@ class Journal:
             self._timer.cancel()
         if written is None:
             return
+        buffer, self._buffer = self._buffer, []
         try:
-            self._folder.append("completions", self._buffer, rows.COMPLETION)
-        except OSError as error:
-            self._stopped = f"cannot write completions to {self._folder.url}: {error.strerror or error}"
-            self._buffer = []
-            written.set_exception(JobError(self._stopped))
+            self._folder.append("completions", buffer, rows.COMPLETION)
+        except Exception as error:  # whatever it is, the waiting rows must hear of it: else the run would hang
+            self._stopped = self._stopped or str(error)
+            written.set_exception(error if isinstance(error, JobError) else StoreError(f"journal: {error!r}"))
             written.exception()  # looked at: nobody may be waiting any more
             return
-        self._buffer = []
         written.set_result(None)
 
     def _why_stop(self) -> str:
         limits = self._limits
-        if limits.tokens is not None and self._sums["prompt_tokens"] + self._sums["completion_tokens"] >= limits.tokens:
+        tokens = limits.spent_tokens + self._sums["prompt_tokens"] + self._sums["completion_tokens"]
+        if limits.tokens is not None and tokens >= limits.tokens:
             self._stopped = self._stopped or f"budget.tokens: {limits.tokens} tokens are used"
-        if limits.usd is not None and self._sums["cost_micro_usd"] >= limits.usd * 1e6:
+        if limits.usd is not None and limits.spent_usd + self._sums["cost_micro_usd"] / 1e6 >= limits.usd:
             self._stopped = self._stopped or f"budget.usd: {limits.usd} US dollars are used"
         if limits.seconds is not None and time.monotonic() - self._started >= limits.seconds:
             self._stopped = self._stopped or f"budget.hours: {limits.seconds / 3600:g} hours are used"
         return self._stopped
 
-    async def asked(self, count: int) -> None:
-        self._asked += count
+    async def asks(self, key: str) -> bool:
+        """Whether to ask for this key: not if its completion has arrived (an answering actor that was restarted is
+        handed its rows again)."""
+        if key in self._kept:
+            return False
+        self._under_way.add(key)
+        return True
 
     async def stop(self, why: str) -> None:
         self._stopped = self._stopped or why
@@ -145,17 +162,22 @@ class Journal:
             "seconds": time.monotonic() - self._started,
             "statuses": dict(self._statuses),
             "answered": done,
-            "in_flight": max(0, self._asked - done),
+            "in_flight": len(self._under_way),
             "prompt_tokens": self._sums["prompt_tokens"],
             "completion_tokens": self._sums["completion_tokens"],
             "cost_usd": self._sums["cost_micro_usd"] / 1e6,
             "stopped": self._stopped,
         }
 
+    async def flush(self) -> None:
+        """Write what is buffered."""
+        self._flush()
+
     async def close(self) -> None:
         """Write what is buffered, and let go of the folder."""
         self._flush()
-        self._lock.release()
+        if self._lock is not None:
+            self._lock.release()
 
 
 def ask(batch: pa.Table) -> pa.Table:
@@ -182,8 +204,8 @@ def request_of(row: Mapping[str, Any]) -> Request:
 class Answerer:
     """Asks the model: one event loop and one client, however many blocks are handed to it at once.
 
-    A row comes out with a completion, or with a null status if it was not asked (the run is stopping). Errors of the
-    end point are data; an engine that is gone for good stops the run.
+    A row comes out with its completion, durable by then; a row that was not asked (the run is stopping) does not come
+    out. Errors of the end point are data; an engine that is gone for good stops the run.
     """
 
     def __init__(self, config: Config, endpoints: list[dict[str, Any]], engines: list[Any], journal: Any) -> None:
@@ -216,7 +238,10 @@ class Answerer:
         )
 
     async def _revive(self, lost: EndPoint) -> EndPoint:
-        found = await self._engines[self._endpoints.index(lost)].ensure_alive.remote()
+        try:
+            found = await self._engines[self._endpoints.index(lost)].ensure_alive.remote()
+        except ray.exceptions.RayActorError as error:
+            raise EngineError("an engine's owner died, and its engine with it; the same command resumes") from error
         return EndPoint(found["base_url"], found["api_key"])
 
     async def _watch(self) -> None:
@@ -230,8 +255,9 @@ class Answerer:
         self._stopped = self._stopped or why
         if tell:
             await self._journal.stop.remote(why)
-        for task in self._tasks:
-            task.cancel()
+        if not why.startswith("budget."):  # at the end of a budget, what is under way is paid for: it is kept
+            for task in self._tasks:
+                task.cancel()
 
     def __call__(self, batch: pa.Table) -> pa.Table:
         return self._run(self._answer_all(batch))
@@ -248,26 +274,34 @@ class Answerer:
 
     async def _answer(self, row: dict[str, Any]) -> dict[str, Any] | None:
         """The completion of a row, durable; None if it was not asked."""
+        try:
+            if self._stopped or not await self._journal.asks.remote(row["key"]):
+                return None
+            completion = await self._unless_stopped(row)
+            if completion is None:
+                return None
+            record = {"key": row["key"], "request_id": row["request_id"], **asdict(completion)}
+            why = await self._journal.append.remote(record)
+            if why:
+                await self._stop(why, tell=False)
+            return record
+        except (JobError, ray.exceptions.RayError) as error:
+            cause = getattr(error, "cause", None) or error
+            knows = isinstance(error, ray.exceptions.RayActorError) or isinstance(cause, StoreError)
+            await self._stop(str(cause), tell=not knows)  # the journal is gone, or said so itself
+            return None
+
+    async def _unless_stopped(self, row: dict[str, Any]) -> Completion | None:
         if self._stopped:
             return None
         task = asyncio.create_task(self._complete(row))
         self._tasks.add(task)
-        self._journal.asked.remote(1)
         try:
-            completion = await task
+            return await task
         except asyncio.CancelledError:
-            return None
-        except (Refused, EngineError, ray.exceptions.RayError) as error:
-            cause = getattr(error, "cause", None) or error
-            await self._stop(str(cause))
             return None
         finally:
             self._tasks.discard(task)
-        record = {"key": row["key"], "request_id": row["request_id"], **asdict(completion)}
-        why = await self._journal.append.remote(record)
-        if why:
-            await self._stop(why, tell=False)
-        return record
 
     async def _complete(self, row: dict[str, Any]) -> Completion:
         if self._client is None:
@@ -306,7 +340,12 @@ Job = tuple[dict[str, Any], tuple[str, ...]]
 def _judge_row(job: Job) -> dict[str, Any]:
     row, ends = job
     request = request_of(row)
-    return _verdict_row(judge(request, load_artifacts()[request.artifact_id], row["text"], ends))
+    try:
+        return _verdict_row(judge(request, load_artifacts()[request.artifact_id], row["text"], ends))
+    except MemoryError:
+        raise  # the guard's limit: the answer's doing
+    except Exception:  # ours: an ERROR of this row, never scored; the run says so and ends with exit code 1
+        return _verdict_row(Verdict((), error=traceback.format_exc()))
 
 
 def _dead_row(job: Job, why: str) -> dict[str, Any]:

@@ -115,4 +115,7 @@ def checked(found: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
             f"{where} has schema version {version} and columns {found.schema.names}; this program reads version "
             f"{SCHEMA_VERSION}: use the release that wrote it, or another out"
         )
-    return found.cast(schema)
+    try:
+        return found.cast(schema)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise SchemaMismatch(f"{where} has columns of other types: {error}") from error

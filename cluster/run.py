@@ -7,12 +7,8 @@ Exit codes: 0 complete, 1 failed, 2 usage or config, 3 incomplete but resumable,
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import logging
 import os
-import platform
-import secrets
-import signal
 import subprocess
 import sys
 import tempfile
@@ -25,13 +21,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cluster import rows
-from cluster.config import Config, as_dict, config_hash, engine_spec, load
+from cluster.config import EMBEDDED, Config, as_dict, config_hash, engine_spec, load_all
 from cluster.display import Watch, show_results
 from cluster.engines import check_engine, port_is_free, serve_command, start_engines
-from cluster.errors import BudgetReached, Incomplete, JobError, UsageError
+from cluster.errors import BudgetReached, Incomplete, JobError, StoreError, UsageError
 from cluster.plan import build_plan, engine_build, hashes, verifier_id
-from cluster.store import RunFolder, final_completions, find_run, new_run, resolve_out
-from cluster.summary import summarize
+from cluster.provenance import environment
+from cluster.session import cause, ray_session
+from cluster.store import FolderLock, RunFolder, final_completions, find_run, in_job, new_run, resolve_out, root
+from cluster.summary import spent_costs, spent_tokens, summarize
 from serial7.errors import OperatorError
 from serial7.metrics import ASKED_AGAIN, JUDGED
 
@@ -50,51 +48,78 @@ def main(act: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         log.error("ended by Ctrl-C; the same command resumes the run")
         code = Incomplete.exit_code
+    except Exception:
+        log.exception("a bug of ours; what arrived is stored, and the same command resumes the run")
+        code = 1
     log.info("exit code %d", code)
     return code
 
 
 def evaluate(arguments: Sequence[str]) -> int:
-    """`launch/eval.py`: ask and judge what the config plans and the run folder lacks."""
-    config = load(arguments)
-    _check_runnable(config)
-    plan = build_plan(config)
-    if not len(plan):
-        raise UsageError("no request of the grid matches conditions, levels, formats, langs and sample_ids together")
-    if config.dry_run:
-        _show_plan(config, plan)
+    """`launch/eval.py`: ask and judge what the config plans and the run folder lacks, model after model."""
+    configs = load_all(arguments)
+    for config in configs:  # all are checked before the first one starts
+        _check_runnable(config)
+    runs = [_Run(config) for config in configs]
+    if configs[0].dry_run:
+        for run in runs:
+            _show_plan(run.config, run.plan)
         return 0
-    return _Run(config, plan).go()
+    if len(runs) == 1:
+        return runs[0].go()
+    codes = []
+    for run in runs:
+        try:
+            codes.append(run.go())
+        except JobError as error:  # the next model's run does not depend on it
+            log.error("%s: %s", run.config.model, error)
+            codes.append(error.exit_code)
+    return next((code for code in (1, 2, 3, 4) if code in codes), 0)
 
 
 def score(arguments: Sequence[str]) -> int:
-    """`launch/score.py RUN_FOLDER`: judge the stored completions again, without a model."""
+    """`launch/score.py run=FOLDER`: judge the stored completions again, without a model."""
     if len(arguments) != 1 or not arguments[0].startswith("run="):
         raise UsageError("give the run folder: launch/score.py run=runs/<folder>")
     folder = RunFolder(resolve_out(arguments[0].removeprefix("run=")))
     manifest, plan = folder.read_json("manifest.json"), folder.read_plan()
     if manifest is None or plan is None:
         raise UsageError(f"run: {folder.url} is no run folder (it has no manifest.json and plan.parquet)")
-    reasoning_end = manifest["config"]["reasoning_end"]
-    config = Config(model=manifest["config"]["model"], kind="gold", reasoning_end=reasoning_end)
-    with _ray():
-        for kind in ("verdicts/instances", "verdicts/findings"):
-            folder.clear(kind)
-        _judge_missing(config, folder, plan)
-    summary = summarize(folder, verifier_id())
-    folder.write_json("summary.json", summary)
+    if manifest.get("schema") != rows.SCHEMA_VERSION:
+        raise UsageError(
+            f"run: {folder.url} has schema version {manifest.get('schema')}; this program reads {rows.SCHEMA_VERSION}"
+        )
+    config = Config(model=manifest["config"]["model"], kind="gold", reasoning_end=manifest["config"]["reasoning_end"])
+    folder.probe()
+    lock = FolderLock(folder)
+    try:
+        with ray_session():
+            for kind in ("verdicts/instances", "verdicts/findings"):
+                folder.clear(kind)
+            _judge_missing(config, folder, plan)
+        summary = summarize(folder, verifier_id())
+        folder.write_json("summary.json", summary)
+    finally:
+        lock.release()
     show_results(summary, folder.url)
     return 1 if summary["total"]["errors"] else 0
 
 
 class _Run:
-    def __init__(self, config: Config, plan: pa.Table) -> None:
+    """One model's run: its plan, its folder, and what one command does with them."""
+
+    def __init__(self, config: Config) -> None:
         self.config = config
-        self.plan = plan
-        out = resolve_out(config.out)
+        self.plan = build_plan(config)
+        if not len(self.plan):
+            raise UsageError(
+                "no request of the grid matches conditions, levels, formats, langs and sample_ids together"
+            )
         self.verifier = verifier_id()
-        self.hashes = hashes(plan)
-        self.hash = config_hash(config, self.hashes["grid"], self.hashes["prompts"], engine_build(config.engine.python))
+        self.hashes = hashes(self.plan)
+        build = engine_build(config.engine.python) if config.kind == "engine" else ""
+        self.hash = config_hash(config, self.hashes["grid"], self.hashes["prompts"], build)
+        out = resolve_out(config.out)
         found = find_run(out, config.model, self.hash)
         self.folder = found or new_run(out, config.model, self.hash)
         self.resumed = found is not None
@@ -102,83 +127,72 @@ class _Run:
         self.started = time.time()
 
     def go(self) -> int:
+        """Run it to its exit code.
+
+        Raises:
+            JobError: it could not begin, or could not go on; what arrived is stored.
+        """
         self.folder.probe()
+        FolderLock(self.folder).release()  # refuses before Ray starts; the journal then takes it for the whole run
         log.info("%s the run in %s", "continuing" if self.resumed else "starting", self.folder.url)
-        code = 1
-        try:
-            with _ended_by_signals(), _ray():
-                code = self._in_ray()
-        except JobError as error:
-            code = error.exit_code
-            raise
-        except KeyboardInterrupt:
-            code = Incomplete.exit_code
-            raise
-        finally:
-            self._write_status("ended", code)
+        with ray_session(), self._journal() as journal:
+            code = 1
+            try:
+                code = self._with_journal(journal)
+            except JobError as error:
+                code = error.exit_code
+                raise
+            finally:
+                with contextlib.suppress(StoreError):  # the error under way is the one to show
+                    self._write_manifest("complete" if code == 0 else "incomplete", code)
+                    self._write_status("ended", code)
         return code
 
-    def _in_ray(self) -> int:
+    @contextlib.contextmanager
+    def _journal(self) -> Iterator[Any]:
+        """The journal's actor, on this node: it holds the folder's lock while the run lasts."""
         import ray
 
         from cluster.pipeline import Journal, Limits
 
         budget = self.config.budget
-        limits = Limits(budget.usd, budget.tokens, None if budget.hours is None else budget.hours * 3600)
+        spent = self.folder.read("completions", rows.COMPLETION)
+        limits = Limits(
+            budget.usd,
+            budget.tokens,
+            None if budget.hours is None else budget.hours * 3600,
+            spent_usd=sum(spent_costs(spent)),
+            spent_tokens=sum(spent_tokens(spent).values()),
+        )
         here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=False
         )
         actor = ray.remote(Journal).options(num_cpus=0.05, scheduling_strategy=here, max_concurrency=4096)
         journal = actor.remote(self.folder.url, limits)
         try:
-            ray.get(journal.ready.remote())
-        except ray.exceptions.RayActorError as error:
-            raise _cause(error) from None
+            ray.get(journal.open.remote())
+        except ray.exceptions.RayError as error:
+            raise cause(error) from None
         try:
-            return self._with_journal(journal)
+            yield journal
         finally:
             with contextlib.suppress(ray.exceptions.RayError):
                 ray.get(journal.close.remote(), timeout=60)
             ray.kill(journal)
 
     def _with_journal(self, journal: Any) -> int:
-        import ray
-
         if self.folder.read_plan() is None:
             self.folder.write_table("plan.parquet", self.plan)
         self._write_manifest("running")
         pending, done = self._pending()
         log.info("%d requests planned, %d have their completion, %d to ask", len(self.plan), done, len(pending))
-        tokens_per_s = None
-        if len(pending):
-            self._answer(pending, done, journal)
-            stats = ray.get(journal.stats.remote())
-            tokens_per_s = stats["completion_tokens"] / max(stats["seconds"], 1e-9)
-            stopped = stats["stopped"]
-        else:
-            stopped = ""
+        stats = self._answer(pending, done, journal) if len(pending) else {}
         _judge_missing(self.config, self.folder, self.plan)
         summary = summarize(self.folder, self.verifier)
         self.folder.write_json("summary.json", summary)
-        show_results(summary, self.folder.url, tokens_per_s)
-        code = self._exit_code(summary["total"], stopped)
-        self._write_manifest("complete" if code == 0 else "incomplete", code)
-        return code
-
-    def _exit_code(self, total: dict[str, Any], stopped: str) -> int:
-        if total["errors"]:
-            log.error("%d verdicts are ERROR: the verifier broke; they are in no rate", total["errors"])
-            return 1
-        if total["failed"] or total["missing"]:
-            why = f"{stopped}; " if stopped else ""
-            log.error(
-                "%sincomplete: %d failed, %d missing; the same command asks them",
-                why,
-                total["failed"],
-                total["missing"],
-            )
-            return BudgetReached.exit_code if stopped.startswith("budget.") else Incomplete.exit_code
-        return 0
+        speed = stats["completion_tokens"] / max(stats["seconds"], 1e-9) if "seconds" in stats else None
+        show_results(summary, self.folder.url, speed)
+        return _exit_code(summary["total"], stats.get("stopped", ""))
 
     def _pending(self) -> tuple[pa.Table, int]:
         """The plan rows to ask, and how many have a completion that stands."""
@@ -191,7 +205,10 @@ class _Run:
         done = sum(key in chosen and key not in again for key in keys)
         return self.plan.filter(pa.array(wanted, pa.bool_())), done
 
-    def _answer(self, pending: pa.Table, done: int, journal: Any) -> None:
+    def _answer(self, pending: pa.Table, done: int, journal: Any) -> dict[str, Any]:
+        """Ask the pending rows, judge and store what comes; returns the journal's last word (`stopped`: why it ended
+        early). A stream that ends early (SIGTERM, a dead actor) still ends as a run: what arrived is judged and counted.
+        """
         import ray
 
         from cluster import pipeline
@@ -203,24 +220,24 @@ class _Run:
                 return {}
             return found
 
-        with self._endpoints() as (endpoints, actors), self._end_stream(journal):
-            self._write_manifest("running")
-            with Watch(len(self.plan), done, state, lambda s: self._write_status("running", None, s)):
-                for judged in pipeline.stream(self.config, pending, endpoints, actors, journal, self.verifier):
-                    self._store(judged)
-
-    @contextlib.contextmanager
-    def _end_stream(self, journal: Any) -> Iterator[None]:
-        """A stream that ends early (SIGTERM, a dead actor) still ends as a run: what arrived is judged and counted."""
-        import ray
-
+        broken = ""
         try:
-            yield
+            with self._endpoints() as (endpoints, actors):
+                self._write_manifest("running")
+                with Watch(len(self.plan), done, state, lambda s: self._write_status("running", None, s)):
+                    for judged in pipeline.stream(self.config, pending, endpoints, actors, journal, self.verifier):
+                        _store_verdicts(self.folder, judged)
         except Incomplete as error:
-            ray.get(journal.stop.remote(str(error)), timeout=60)
+            broken = str(error)
         except ray.exceptions.RayError as error:
-            log.error("the stream broke: %s", _cause(error))
-            ray.get(journal.stop.remote("the stream broke"), timeout=60)
+            broken = f"the stream broke: {cause(error)}"
+        if broken:
+            log.error("%s; what arrived is judged and counted", broken)
+        with contextlib.suppress(ray.exceptions.RayError):
+            if broken:
+                ray.get(journal.stop.remote(broken), timeout=60)
+            ray.get(journal.flush.remote(), timeout=60)
+        return {"stopped": broken or "the journal's process died"} | state()
 
     @contextlib.contextmanager
     def _endpoints(self) -> Iterator[tuple[list[dict[str, Any]], list[Any]]]:
@@ -235,17 +252,13 @@ class _Run:
             yield [{"base_url": str(config.provider.base_url).rstrip("/"), "api_key": key}], []
         else:
             spec = engine_spec(config)
-            logs = (
-                Path(self.folder.file("logs")) if self.folder.local else Path(tempfile.mkdtemp(prefix="serial7-logs-"))
-            )
+            local = self.folder.local
+            logs = Path(self.folder.file("logs")) if local else Path(tempfile.mkdtemp(prefix="serial7-logs-"))
             log.info("starting %d engine(s) of %s; logs in %s", spec.replicas, spec.served_name, logs)
             with start_engines(spec, logs, config.engine.port) as actors:
                 self.engines = ray.get([a.describe.remote() for a in actors])
                 log.info("engine ready after %.0f s: vLLM %s", time.time() - self.started, self.engines[0]["version"])
                 yield self.engines, actors
-
-    def _store(self, judged: pa.Table) -> None:
-        _store_verdicts(self.folder, judged)
 
     def _write_manifest(self, state: str, code: int | None = None) -> None:
         before = self.folder.read_json("manifest.json") or {}
@@ -253,37 +266,81 @@ class _Run:
         self.folder.write_json(
             "manifest.json",
             {
+                "schema": rows.SCHEMA_VERSION,
                 "config": as_dict(self.config),
                 "config_hash": self.hash,
                 "hashes": self.hashes,
-                "git": _git(),
-                "versions": _versions(),
-                "engine_build": engine_build(self.config.engine.python),
+                **environment(),
+                "engine_build": engine_build(self.config.engine.python) if self.config.kind == "engine" else "",
                 "engines": engines or before.get("engines", []),
-                "python": platform.python_version(),
-                "machine": platform.platform(),
                 "started": before.get("started", self.started),
-                "ended": time.time() if code is not None else None,
+                "ended": None if code is None else time.time(),
                 "state": state,
                 "exit_code": code,
             },
         )
 
     def _write_status(self, state: str, code: int | None, stats: dict[str, Any] | None = None) -> None:
-        with contextlib.suppress(OSError):  # the status is for watchers; the run's own error is the one to show
+        with contextlib.suppress(StoreError):  # for watchers; a run that cannot write ends by its journal's word
             self.folder.write_json(
                 "status.json",
                 {"state": state, "exit_code": code, "at": time.time(), "planned": len(self.plan), **(stats or {})},
             )
 
 
+def _exit_code(total: dict[str, Any], stopped: str) -> int:
+    if total["errors"]:
+        log.error("%d verdicts are ERROR: the verifier broke; they are in no rate", total["errors"])
+        return 1
+    overflow = total["statuses"].get("context_overflow", 0)
+    if overflow:
+        # Asking again cannot help: final, and in no rate.
+        log.warning("%d requests do not fit the model's context with its sampling.max_tokens; in no rate", overflow)
+    unanswered = total["failed"] - overflow + total["missing"]
+    if unanswered:
+        why = f"{stopped}; " if stopped else ""
+        log.error(
+            "%sincomplete: %d failed, %d missing; the same command asks them",
+            why,
+            total["failed"] - overflow,
+            total["missing"],
+        )
+        return BudgetReached.exit_code if stopped.startswith("budget.") else Incomplete.exit_code
+    return 0
+
+
 def _check_runnable(config: Config) -> None:
-    """Everything that can be checked before anything is made."""
+    """Everything that can be checked before a run is made. Prepares the embedded model where that is due."""
     if config.kind != "engine":
         return
+    if config.engine.model == EMBEDDED and not config.dry_run:
+        _prepare_embedded()
     check_engine(engine_spec(config))
     if config.engine.port is not None and not port_is_free(config.engine.port):
         raise UsageError(f"engine.port: port {config.engine.port} is taken; free it, or leave engine.port null for any")
+
+
+def _prepare_embedded() -> None:
+    from cluster import embedded_model
+
+    if in_job():  # what is made in a job's working directory is gone with it
+        os.environ.setdefault("SERIAL7_MODELS", str(root() / "models"))
+    folder = embedded_model.default_folder()
+    if (folder / "config.json").is_file():
+        return
+    log.info("preparing the embedded model in %s (once, about 20 s)", folder)
+    here = str(Path(__file__).resolve().parent.parent)
+    # A process of its own: torch and the tensors are not kept in the driver.
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "cluster.embedded_model"],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))},
+    )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise UsageError(f"engine.model: the embedded model cannot be prepared: {lines[-1]}")
 
 
 def _show_plan(config: Config, plan: pa.Table) -> None:
@@ -329,107 +386,3 @@ def _store_verdicts(folder: RunFolder, judged: pa.Table) -> None:
     instances, findings = split_verdicts(judged)
     folder.append("verdicts/findings", findings, rows.FINDING)  # first: an instance says that its findings are there
     folder.append("verdicts/instances", instances, rows.INSTANCE)
-
-
-@contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM ends a run cleanly as incomplete."""
-
-    def end(_number: int, _frame: Any) -> None:
-        raise Incomplete("ended by SIGTERM")
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextlib.contextmanager
-def _ray() -> Iterator[None]:
-    """Join the cluster that the environment names, or start a local one; token authentication is on in both."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    with contextlib.ExitStack() as stack:
-        joins = bool(os.environ.get("RAY_ADDRESS"))
-        if not joins:
-            _local_token(stack)
-        import ray  # reads its authentication settings at import
-
-        if joins:
-            ray.init(**quiet)
-        else:
-            # Ray counts cores: two stages of a core each would starve a third on a machine of two.
-            cores = max(4, os.cpu_count() or 1)
-            ray.init(address="local", include_dashboard=False, num_cpus=cores, _node_ip_address="127.0.0.1", **quiet)
-        stack.callback(ray.shutdown)
-        ray.data.DataContext.get_current().enable_progress_bars = False
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
-        yield
-
-
-def _local_token(stack: contextlib.ExitStack) -> None:
-    """A token for the local cluster, unless the operator has one."""
-    os.environ.setdefault("RAY_AUTH_MODE", "token")
-    if os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH"):
-        return
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="serial7-ray-"))
-    path = Path(folder) / "token"
-    path.touch(mode=0o600)
-    path.write_text(secrets.token_hex(32))
-    os.environ["RAY_AUTH_TOKEN_PATH"] = str(path)
-    stack.callback(os.environ.pop, "RAY_AUTH_TOKEN_PATH", None)
-
-
-def _cause(error: BaseException) -> JobError:
-    """The error on purpose inside an error of Ray, or a JobError with its last line."""
-    import ray
-
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, JobError):
-            return seen
-        inner = getattr(seen, "cause", None) or seen.__cause__
-        seen = inner if isinstance(inner, BaseException) else None
-    if isinstance(error, ray.exceptions.RayActorError):
-        text = str(error)
-        found = [
-            line for line in text.splitlines() if ("cluster." in line and "Error" in line) or "another driver" in line
-        ]
-        if any("another driver" in line for line in found):
-            return UsageError(found[-1].partition(": ")[2] or found[-1])
-    return Incomplete(str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__)
-
-
-def _git() -> dict[str, Any]:
-    root = Path(__file__).resolve().parent.parent
-
-    def git(*arguments: str) -> str | None:
-        try:
-            found = subprocess.run(["git", "-C", str(root), *arguments], check=False, capture_output=True, text=True)  # noqa: S603, S607
-        except OSError:
-            return None
-        return found.stdout.strip() if found.returncode == 0 else None
-
-    status = git("status", "--porcelain")
-    return {"commit": git("rev-parse", "HEAD"), "dirty": None if status is None else bool(status)}
-
-
-def _versions() -> dict[str, str]:
-    names = (
-        "serial7",
-        "ray",
-        "pyarrow",
-        "httpx",
-        "lxml",
-        "html5lib",
-        "ruamel.yaml",
-        "tomlkit",
-        "markdown-it-py",
-        "pylatexenc",
-    )
-    found = {}
-    for name in names:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found

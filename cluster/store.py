@@ -23,19 +23,29 @@ import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
 from cluster import rows
-from cluster.errors import UsageError
+from cluster.errors import StoreError, UsageError
 from serial7.metrics import SCORED
 
 MIN_FREE_BYTES = 256 * 2**20
 
 
+def root() -> Path:
+    """What relative folders are relative to: `$SERIAL7_ROOT`; in a Ray job, whose working directory is a throw-away
+    copy, `~/serial7`; else the working directory."""
+    named = os.environ.get("SERIAL7_ROOT")
+    if named:
+        return Path(named).expanduser().resolve()
+    return Path.home() / "serial7" if in_job() else Path.cwd()
+
+
+def in_job() -> bool:
+    """Whether this process is the entry point of `ray job submit`."""
+    return "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ
+
+
 def resolve_out(out: str) -> str:
-    """An absolute folder or a URI. A job's working directory is a throw-away copy, so a relative `out` is resolved
-    against `$SERIAL7_ROOT` where that is set."""
-    if "://" in out:
-        return out.rstrip("/")
-    root = os.environ.get("SERIAL7_ROOT")
-    return str((Path(root) / out if root else Path(out)).expanduser().resolve())
+    """An absolute folder, or a URI as it is."""
+    return out.rstrip("/") if "://" in out else str((root() / Path(out).expanduser()).resolve())
 
 
 class RunFolder:
@@ -59,8 +69,9 @@ class RunFolder:
             self.fs.makedirs(self.path, exist_ok=True)
             self.write("probe", b"")
             self.fs.rm(self.file("probe"))
-        except (OSError, ValueError) as error:
-            raise UsageError(f"out: cannot write to {self.url}: {_reason(error)}; give another out=") from error
+        except (OSError, ValueError, StoreError) as error:
+            why = _reason(error.__cause__ or error)
+            raise UsageError(f"out: cannot write to {self.url}: {why}; give another out=") from error
         free = self.free_bytes()
         if free is not None and free < MIN_FREE_BYTES:
             raise UsageError(f"out: only {free // 2**20} MiB are free at {self.url}; {MIN_FREE_BYTES // 2**20} are due")
@@ -73,8 +84,17 @@ class RunFolder:
         return stat.f_bavail * stat.f_frsize
 
     def write(self, name: str, data: bytes) -> None:
-        """Put a file in place whole: readers see the old one or the new one."""
-        target = self.file(name)
+        """Put a file in place whole: readers see the old one or the new one.
+
+        Raises:
+            StoreError: the disk is full, or the folder is gone or read-only.
+        """
+        try:
+            self._put(self.file(name), data)
+        except OSError as error:
+            raise StoreError(f"cannot write {name} in {self.url}: {_reason(error)}; what was stored is kept") from error
+
+    def _put(self, target: str, data: bytes) -> None:
         if not self.local:
             self.fs.pipe_file(target, data)
             return
@@ -126,18 +146,29 @@ class RunFolder:
 
     def read(self, kind: str, schema: pa.Schema) -> pa.Table:
         """All parts of a kind, in the order written."""
-        tables = []
-        for part in self.parts(kind):
-            with self.fs.open(part, "rb") as file:
-                tables.append(rows.checked(pq.read_table(file), schema, part))
+        tables = [self._read_table(part, schema) for part in self.parts(kind)]
         return pa.concat_tables(tables) if tables else schema.empty_table()
 
     def read_plan(self) -> pa.Table | None:
         try:
-            with self.fs.open(self.file("plan.parquet"), "rb") as file:
-                return rows.checked(pq.read_table(file), rows.PLAN, "plan.parquet")
+            return self._read_table(self.file("plan.parquet"), rows.PLAN)
         except FileNotFoundError:
             return None
+
+    def _read_table(self, path: str, schema: pa.Schema) -> pa.Table:
+        """
+        Raises:
+            StoreError: the file is damaged; parts are renamed into place whole, so the disk or a person did it.
+            SchemaMismatch: another release wrote it.
+        """
+        with self.fs.open(path, "rb") as file:
+            try:
+                found = pq.read_table(file)
+            except (pa.ArrowInvalid, OSError) as error:
+                raise StoreError(
+                    f"{path} is damaged ({str(error).splitlines()[0]:.80}); move it away, and its rows are made again"
+                ) from error
+        return rows.checked(found, schema, path)
 
     def clear(self, kind: str) -> None:
         for part in self.parts(kind):
@@ -151,13 +182,14 @@ class Locked(UsageError):
 class FolderLock:
     """An advisory lock on a local run folder, freed by the kernel when its holder dies."""
 
-    def __init__(self, folder: RunFolder, wait_s: float = 20.0) -> None:
+    def __init__(self, folder: RunFolder, wait_s: float = 10.0) -> None:
         self._file = None
         if not folder.local:
             return
         path = Path(folder.file(".lock"))
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a")
+        # The journal of a driver that was killed a moment ago may take some seconds to die.
         deadline = time.monotonic() + wait_s
         while True:
             try:
@@ -213,5 +245,5 @@ def by_key(table: pa.Table, columns: Iterable[str]) -> dict[str, tuple[Any, ...]
     return dict(zip(table.column("key").to_pylist(), values, strict=True))
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error)

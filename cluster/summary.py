@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
+
 from cluster import rows
 from cluster.store import RunFolder, by_key, final_completions
 from serial7 import metrics
@@ -36,14 +38,24 @@ def summarize(folder: RunFolder, verifier: str) -> dict[str, Any]:
     return {
         "cells": metrics.cells(sorted(scored, key=_reporting_order)),
         "total": metrics.count(scored),
-        "tokens": {
-            name: sum(max(0, n) for n in completions.column(f"{name}_tokens").to_pylist())
-            for name in ("prompt", "completion")
-        },
-        "cost_usd": sum(c or 0.0 for c in completions.column("cost_usd").to_pylist()),
+        "tokens": spent_tokens(completions),
+        "cost_usd": sum(spent_costs(completions)),
         "verifier": verifier,
         "samples": _samples(folder, completions, chosen, verifier),
     }
+
+
+def spent_tokens(completions: pa.Table) -> dict[str, int]:
+    """`prompt` and `completion` tokens of all completions, those that were asked again included."""
+    return {
+        name: sum(max(0, n) for n in completions.column(f"{name}_tokens").to_pylist())
+        for name in ("prompt", "completion")
+    }
+
+
+def spent_costs(completions: pa.Table) -> list[float]:
+    """US dollars of each completion whose provider reported them."""
+    return [c for c in completions.column("cost_usd").to_pylist() if c is not None]
 
 
 def _reporting_order(row: Scored) -> tuple[int, int, int, int]:
