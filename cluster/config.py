@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
+import yaml  # type: ignore[import-untyped]  # PyYAML, which OmegaConf brings, ships no types
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -209,8 +209,8 @@ def _dotlist(arguments: Sequence[str]) -> DictConfig:
             raise UsageError(f"{argument!r} is no setting; write key=value, such as limit=28")
     try:
         return OmegaConf.from_dotlist(list(arguments))
-    except (OmegaConfBaseException, ValueError) as error:
-        raise UsageError(f"the command line: {str(error).splitlines()[0]}") from error
+    except (yaml.YAMLError, ValueError, OmegaConfBaseException) as error:
+        raise UsageError(f"the command line: a value is not YAML: {str(error).splitlines()[0]}") from error
 
 
 def _read(path: Path) -> DictConfig:

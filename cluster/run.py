@@ -153,7 +153,7 @@ class _Run:
         """The journal's actor, on this node: it holds the folder's lock while the run lasts."""
         import ray
 
-        from cluster.pipeline import Journal, Limits
+        from cluster.journal import Journal, Limits
 
         budget = self.config.budget
         spent = self.folder.read("completions", rows.COMPLETION)
@@ -331,7 +331,7 @@ def _prepare_embedded() -> None:
     log.info("preparing the embedded model in %s (once, about 20 s)", folder)
     here = str(Path(__file__).resolve().parent.parent)
     # A process of its own: torch and the tensors are not kept in the driver.
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [sys.executable, "-m", "cluster.embedded_model"],
         check=False,
         capture_output=True,

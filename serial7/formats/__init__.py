@@ -7,11 +7,12 @@ from serial7.format import AnyFormat
 from serial7.formats.html import HTML
 from serial7.formats.json import JSON
 from serial7.formats.latex import LATEX
+from serial7.formats.markdown import MARKDOWN
 from serial7.formats.toml import TOML
 from serial7.formats.xml import XML
 from serial7.formats.yaml import YAML
 
-FORMATS: dict[str, AnyFormat] = {f.name: f for f in (JSON, XML, HTML, LATEX, YAML, TOML)}
+FORMATS: dict[str, AnyFormat] = {f.name: f for f in (JSON, XML, MARKDOWN, HTML, LATEX, YAML, TOML)}
 
 
 def get_format(name: str) -> AnyFormat:

@@ -43,7 +43,9 @@ from serial7.ir import (
 _ARGUMENTS = {"Answer": 1, "Input": 2, "Step": 4}
 _ESCAPES = {**{c: c for c in "_%&#${}"}, "textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^", "^": "^", "~": "~"}  # fmt: skip
 _SPACES = frozenset([",", ";", ":", "!", " ", "\n", "\t", "quad", "qquad", "\\"])
-_LAYOUT = frozenset(["hline", "toprule", "midrule", "bottomrule", "noindent", "centering", "smallskip", "medskip", "bigskip"])
+_LAYOUT = frozenset(
+    ["hline", "toprule", "midrule", "bottomrule", "noindent", "centering", "smallskip", "medskip", "bigskip"]
+)
 _DRESS = {"num": "num", "texttt": "code", "textbf": "bold"}
 _MACROS = frozenset([*_ARGUMENTS, *_ESCAPES, *_SPACES, *_LAYOUT, *_DRESS, "item"])
 _ENVIRONMENTS = frozenset({"response", "inputs", "steps", "tabular", "enumerate"})

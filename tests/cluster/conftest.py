@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from stand_in import StandIn, serving
+
+
+@pytest.fixture
+def stand_in() -> Iterator[StandIn]:
+    with serving() as server:
+        yield server

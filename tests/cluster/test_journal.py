@@ -1,0 +1,158 @@
+"""The journal without Ray: durable before it answers, bounded parts, budgets, and no hang when it cannot write."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster import journal as module
+from cluster import rows
+from cluster.answers import Completion
+from cluster.errors import StoreError
+from cluster.journal import FLUSH_ROWS, Journal, Limits
+from cluster.store import FolderLock, Locked, RunFolder
+
+
+NO_LIMITS = Limits()
+
+
+def record(key: str, **fields: Any) -> dict[str, Any]:
+    values = {"status": "ok", "prompt_tokens": 10, "completion_tokens": 5, "cost_usd": None}
+    return {"key": key, "request_id": key, **values, **fields}
+
+
+def keys(tmp_path: Path) -> list[str]:
+    found: list[str] = RunFolder(str(tmp_path)).read("completions", rows.COMPLETION).column("key").to_pylist()
+    return found
+
+
+async def opened(tmp_path: Path, limits: Limits = NO_LIMITS) -> Journal:
+    journal = Journal(str(tmp_path), limits)
+    await journal.open()
+    return journal
+
+
+def test_a_completion_is_on_disk_when_append_returns(tmp_path: Path) -> None:
+    async def go() -> None:
+        journal = await opened(tmp_path)
+        assert await journal.asks("a")
+        assert await journal.append(record("a")) == ""
+        assert keys(tmp_path) == ["a"]  # alone and nothing under way: not held back for five seconds
+        await journal.close()
+
+    asyncio.run(go())
+
+
+def test_a_part_is_full_at_64_rows(tmp_path: Path) -> None:
+    async def go() -> None:
+        journal = await opened(tmp_path)
+        assert await journal.asks("the one under way")  # so that idleness does not flush
+        waiting = [asyncio.create_task(journal.append(record(str(i)))) for i in range(FLUSH_ROWS + 1)]
+        await asyncio.gather(*waiting[:FLUSH_ROWS])
+        assert len(keys(tmp_path)) == FLUSH_ROWS
+        assert not waiting[-1].done()
+        await journal.flush()
+        await waiting[-1]
+        assert len(keys(tmp_path)) == FLUSH_ROWS + 1
+        await journal.close()
+
+    asyncio.run(go())
+
+
+def test_a_row_waits_for_company_at_most_the_flush_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FLUSH_S", 0.2)
+
+    async def go() -> None:
+        journal = await opened(tmp_path)
+        assert await journal.asks("the one under way")
+        await asyncio.wait_for(journal.append(record("a")), 10)
+        assert keys(tmp_path) == ["a"]
+        await journal.close()
+
+    asyncio.run(go())
+
+
+def test_what_has_arrived_is_not_asked_again(tmp_path: Path) -> None:
+    async def go() -> None:
+        journal = await opened(tmp_path)
+        assert await journal.asks("a")
+        assert await journal.asks("a")  # the actor that asked died before the answer: another asks
+        await journal.append(record("a"))
+        assert not await journal.asks("a")
+        assert (await journal.stats())["in_flight"] == 0
+        await journal.close()
+
+    asyncio.run(go())
+
+
+def test_closing_writes_what_is_buffered_and_frees_the_folder(tmp_path: Path) -> None:
+    async def go() -> None:
+        journal = await opened(tmp_path)
+        await journal.asks("b")
+        task = asyncio.create_task(journal.append(record("a")))
+        await asyncio.sleep(0)
+        other = Journal(str(tmp_path), Limits())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "FolderLock", lambda folder: FolderLock(folder, wait_s=0))
+            with pytest.raises(Locked):
+                await other.open()
+        await journal.close()
+        await task
+        assert keys(tmp_path) == ["a"]
+        await other.open()
+        await other.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(
+    ("limits", "stops_at", "named"),
+    [
+        (Limits(tokens=45), 3, "budget.tokens: 45 tokens are used"),
+        (Limits(tokens=45, spent_tokens=30), 1, "budget.tokens"),
+        (Limits(usd=0.3), 2, "budget.usd: 0.3 US dollars are used"),
+        (Limits(usd=0.3, spent_usd=0.2), 1, "budget.usd"),
+        (Limits(seconds=0.0), 1, "budget.hours: 0 hours are used"),
+    ],
+)
+def test_a_budget_says_stop(tmp_path: Path, limits: Limits, stops_at: int, named: str) -> None:
+    async def go() -> None:
+        journal = await opened(tmp_path, limits)
+        for i in range(1, stops_at + 1):
+            why = await journal.append(record(str(i), cost_usd=0.2))
+            assert bool(why) == (i == stops_at)
+        assert named in why
+        assert await journal.stopped() == why
+        assert len(keys(tmp_path)) == stops_at  # the row that used the budget up is kept
+        await journal.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("fault", ["disk", "bug"])
+def test_a_journal_that_cannot_write_tells_every_waiting_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    def fail(*_arguments: Any) -> None:
+        raise StoreError("no space left") if fault == "disk" else OverflowError("too large")
+
+    async def go() -> None:
+        journal = await opened(tmp_path)
+        monkeypatch.setattr(RunFolder, "append", fail)
+        for _ in range(2):  # and the next rows are not left waiting for a dead future
+            tasks = [asyncio.create_task(journal.append(record(str(i)))) for i in range(3)]
+            for result in await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 10):
+                assert isinstance(result, StoreError)
+                assert ("no space left" if fault == "disk" else "too large") in str(result)
+        assert await journal.stopped() != ""
+        await journal.close()
+
+    asyncio.run(go())
+
+
+def test_a_completion_has_the_columns_of_its_schema() -> None:
+    fields = {"key", "request_id", *Completion.__dataclass_fields__}
+    assert fields == set(rows.COMPLETION.names)
