@@ -19,6 +19,7 @@ from serial7.localize import print_safely, visible
 LINE_EVERY_S = 30.0
 POLL_S = 1.0
 STATE_EVERY_S = 3.0
+LOG_WIDTH = 132  # a file has no width of its own
 
 log = logging.getLogger("cluster")
 
@@ -88,7 +89,7 @@ class Watch:
 def results_table(summary: dict[str, Any], tokens_per_s: float | None) -> Table:
     """One row a condition (Realize: a level), format and language; counts, no rates without their denominator."""
     total = summary["total"]
-    speed = "" if tokens_per_s is None else f", {tokens_per_s:.0f} output tokens/s"
+    speed = f", {tokens_per_s:.0f} output tokens/s" if tokens_per_s else ""
     caption = (
         f"{total['done']} done + {total['failed']} failed + {total['missing']} missing = {total['planned']} planned{speed}. "
         "n: scored requests; FC has no meaning in Derive, whose accuracy stands under HSR."
@@ -110,8 +111,10 @@ def results_table(summary: dict[str, Any], tokens_per_s: float | None) -> Table:
             "-" if derive else str(cell["fc"]), str(cell["hsr"]), str(cell["full"]), statuses,
         )  # fmt: skip
     table.add_section()
+    with_format = [cell for cell in summary["cells"] if cell["condition"] != "derive"]
+    fc = f"{sum(c['fc'] for c in with_format)} of {sum(c['n'] for c in with_format)}" if with_format else "-"
     table.add_row(
-        "all", "", "", str(total["planned"]), str(total["n"]), str(total["fc"]), str(total["hsr"]), str(total["full"]),
+        "all", "", "", str(total["planned"]), str(total["n"]), fc, str(total["hsr"]), str(total["full"]),
         ", ".join(f"{n} {s}" for s, n in total["statuses"].items()),
     )  # fmt: skip
     return table
@@ -120,6 +123,8 @@ def results_table(summary: dict[str, Any], tokens_per_s: float | None) -> Table:
 def show_results(summary: dict[str, Any], where: str, tokens_per_s: float | None = None) -> None:
     """Print the table, up to three failures with check, place and reason, and where the files lie."""
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=LOG_WIDTH)
     console.print(results_table(summary, tokens_per_s))
     for sample in summary["samples"]:
         at = f" at {visible(sample['at'])}" if sample["at"] else ""

@@ -43,7 +43,7 @@ _MARK = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _CONTRACT_OPENING = re.compile(
-    r" {0,3}(?:#{1,6}[ \t]*(?:Result|Inputs|Steps)\b|[-*+][ \t]+\**Answer\b|>[ \t]?Answer\b)", re.IGNORECASE
+    r" {0,3}(?:#{1,6}\s*(?:Result|Inputs|Steps)\b|[-*+][ \t]+\**Answer\b|>[ \t]?Answer\b)", re.IGNORECASE
 )
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t\r]*$")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t\r]*$")
