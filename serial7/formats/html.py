@@ -314,9 +314,10 @@ class _Reader:
         mains = list(tree.iter("main"))
         if _PAGE.search(re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)):
             reading.fault("root_container", "a whole page stands around <main>; the fragment alone is due", "root")
+        inside_answer = {inner for e in tree.iter() if e.get("id") == "answer" for inner in e.iter()}
         for element in tree.iter():
             if isinstance(element.tag, str):
-                self.element(element)
+                self.element(element, in_answer=element in inside_answer)
         if not mains:
             reading.fault("root_container", "there is no <main>", "root")
             reading.fault("answer_slot", "there is no <main> to hold the answer", "answer")
@@ -337,7 +338,7 @@ class _Reader:
             self.inputs(parts["inputs"])
             self.steps(parts["steps"])
 
-    def element(self, element: Any) -> None:
+    def element(self, element: Any, *, in_answer: bool) -> None:
         """What every element is asked, wherever it stands."""
         if element.tag in ("script", "style"):
             self.reading.fault("native_syntax", f"a <{element.tag}> element stands in the document")
@@ -347,7 +348,7 @@ class _Reader:
             if identity in self.seen_ids:
                 self.reading.fault("well_formed", f"the id {identity!r} stands twice")
             self.seen_ids.add(identity)
-        texts = [] if identity == "answer" else [element.text or "", *(child.tail or "" for child in element)]
+        texts = [] if in_answer else [element.text or "", *(child.tail or "" for child in element)]
         for text in texts:
             mark = _MARKDOWN.search(text)
             if mark is not None:

@@ -15,7 +15,6 @@ from cluster.errors import StoreError
 from cluster.journal import FLUSH_ROWS, Journal, Limits
 from cluster.store import FolderLock, Locked, RunFolder
 
-
 NO_LIMITS = Limits()
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
-from stand_in import Reply, StandIn, completion, error, prompt_of
+from stand_in import StandIn
 
 from cluster import rows
 from cluster.store import RunFolder
@@ -123,7 +120,8 @@ def test_kill_9_of_the_driver_loses_nothing_and_asks_nothing_twice(tmp_path: Pat
     code, printed = run(tmp_path, *command)
     assert code == 0, printed
     assert "continuing the run" in printed
-    assert f"{planned} requests planned, {answered} have their completion, {planned - answered} to ask" in printed
+    expected = f"{planned} requests planned, {answered} have their completion, {planned - answered} to ask"
+    assert expected in printed, printed
 
     after = stored(folder)
     plan = folder.read_plan()

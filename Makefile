@@ -1,0 +1,34 @@
+# Two commands to begin with: `make demo` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+export HF_HUB_OFFLINE = 1
+
+.PHONY: env model demo test test-fast check audit clean
+
+env:
+	@$(PYTHON) launch/setup_env.py $(VENV)
+
+model: env
+	@$(BIN)/python -m cluster.embedded_model >/dev/null
+
+demo: model
+	$(BIN)/python launch/eval.py model=demo
+
+test: model
+	$(BIN)/python -m pytest -q
+
+test-fast: env
+	$(BIN)/python -m pytest -q -m "not engine and not ray"
+
+check: env
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+audit: env
+	$(BIN)/serial7 audit
+
+clean:
+	rm -rf $(VENV) models build *.egg-info
