@@ -35,8 +35,8 @@ from serial7.ir import (
 )
 
 _MARK = re.compile(r"<(?:[\w.-]+:)?(?:response|main)(?=[\s/>]|\Z)", re.IGNORECASE)
-_TAG = re.compile(r"""<(/?)([A-Za-z][^\s/<>]*)((?:[^<>"']|"[^"]*"|'[^']*')*)>""")
-_ATTRIBUTE = re.compile(r"""[^\s"'<>/=]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'>]+)|[^\s"'<>/=]+""")
+_TAG = re.compile(r"""<(/?)([A-Za-z][^\s/<>]*+)((?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
+_ATTRIBUTE = re.compile(r"""[^\s"'<>/=]++(?:\s*+=\s*+(?:"[^"]*"|'[^']*'|[^\s"'>]++))?""")
 _REFERENCE = re.compile(r"&(#[0-9]+;|#[xX][0-9A-Fa-f]+;|[A-Za-z][A-Za-z0-9]*;)?")
 _TWICE = re.compile(r"&amp;(?:(?:lt|gt|amp|quot|apos)|#[0-9]+|#x[0-9A-Fa-f]+);")
 _PROLOGUE = re.compile(r"(?:[ \t\r\n]+|<!--.*?-->|<!doctype[^>]*>|<\?[^>]*>)*", re.IGNORECASE | re.DOTALL)

@@ -56,19 +56,20 @@ _CELL_BAR = re.compile(r"(?<!\\)\|")
 
 def _find(text: str) -> list[Span]:
     rows = text.split("\n")
-    results = [row for row in _headings(rows) if row[1] == "result"]
+    headings = _headings(rows)
+    results = [row for row in headings if row[1] == "result"]
     if not results:
         first = next((i for i, row in enumerate(rows) if row.strip(WHITE_SPACE)), None)
         if first is None or _CONTRACT_OPENING.match(rows[first]) is None:
             return []
-        return [Span(0, _offset(rows, _last_row(rows, first) + 1, text))]
+        return [Span(0, _offset(rows, _last_row(rows, first, headings) + 1, text))]
     spans = []
-    for k, (row, _) in enumerate(results):
+    for k, (row, _) in enumerate(results[:2]):  # two are two documents; how many more there are is no matter
         start = row
         while start > 0 and not rows[start - 1].strip(WHITE_SPACE):
             start -= 1
         after = results[k + 1][0] if k + 1 < len(results) else len(rows)
-        end = min(_last_row(rows, row) + 1, after)
+        end = min(_last_row(rows, row, headings) + 1, after)
         while end < len(rows) and not rows[end].strip(WHITE_SPACE):
             end += 1
         spans.append(Span(_offset(rows, start, text), _offset(rows, min(end, after), text)))
@@ -100,11 +101,10 @@ def _headings(rows: list[str]) -> list[tuple[int, str]]:
     return found
 
 
-def _last_row(rows: list[str], start: int) -> int:
+def _last_row(rows: list[str], start: int, headings: list[tuple[int, str]]) -> int:
     """The last row of the document that begins at `start`: before the first top-level paragraph after the list or table of
     its last section. A further heading and what it holds still belong to it."""
-    headings = [(i, text) for i, text in _headings(rows) if i >= start]
-    last = max((i for i, text in headings if text in SECTIONS), default=start)
+    last = max((i for i, text in headings if i >= start and text in SECTIONS), default=start)
     began = False
     fence = ""
     for i in range(last + 1, len(rows)):
