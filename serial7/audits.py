@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from serial7.artifacts import Artifact
-from serial7.check import STRUCTURE_CHECKS, Due
+from serial7.check import Due
 from serial7.explain import EXAMPLE, bad_example, good_example
 from serial7.format import AnyFormat
 from serial7.formats import FORMATS
@@ -218,17 +218,3 @@ def asymmetry(en: str, ko: str) -> str:
 
 def _code(sentence: str) -> set[str]:
     return set(_CODE.findall(sentence))
-
-
-def all_checks() -> list[str]:
-    """Every check that can be active somewhere, features with their format, for the mutation exam."""
-    checks: dict[str, None] = {}
-    for format_ in FORMATS.values():
-        for base in format_.contract:
-            checks[f"format.{base}"] = None
-        checks.update(dict.fromkeys(f"{format_.name}:{rule.check}" for rule in format_.rules.values()))
-    checks.update(dict.fromkeys(STRUCTURE_CHECKS))
-    for name in ("semantic.answer", "semantic.input_values", "semantic.step_consistent"):
-        checks[name] = None
-    checks.update(dict.fromkeys(("preserve.answer", "preserve.inputs", "preserve.steps", "binding.grounded")))
-    return list(checks)

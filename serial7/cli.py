@@ -19,7 +19,7 @@ from serial7.check import Due
 from serial7.errors import OperatorError
 from serial7.formats import FORMATS, get_format
 from serial7.ir import CanonicalIR
-from serial7.localize import print_safely, show
+from serial7.localize import print_safely, show, visible
 from serial7.verify import verify
 
 SUFFIXES = {".json": "json", ".xml": "xml", ".md": "markdown", ".html": "html", ".htm": "html", ".tex": "latex",
@@ -176,6 +176,88 @@ def explain(
     console = Console()
     for part in explanation(name, format_, lang.value):
         print_safely(console, part)
+
+
+AUDITS = ("round-trip", "combinations", "near-misses", "leakage", "alignment", "mutation")
+
+
+@app.command()
+@_usage_errors
+def audit(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[AUDIT]...", help=f"Some of {', '.join(AUDITS)}.")
+    ] = None,
+    fuzz: Annotated[int, typer.Option(help="Judge that many damaged documents too.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the damage.")] = 0,
+) -> None:
+    """Examine the verifier itself (paper table 9); exit 1 if it fails one of its exams."""
+    from serial7 import audits, mutation  # imports the whole catalogue
+    from serial7.artifacts import load_artifacts
+    from serial7.fuzz import fuzz as run_fuzz
+    from serial7.grid import starter_grid
+
+    for name in names or ():
+        if name not in AUDITS:
+            raise OperatorError(f"unknown audit {name!r}; there are {', '.join(AUDITS)}")
+    artifacts = list(load_artifacts().values())
+    irs = [a.ir for a in artifacts]
+    exams: dict[str, Callable[[], audits.Audit]] = {
+        "round-trip": lambda: audits.round_trip(artifacts, starter_grid()),
+        "combinations": lambda: audits.combinations(irs),
+        "near-misses": lambda: audits.near_misses(irs[:4]),
+        "leakage": lambda: audits.leakage(irs),
+        "alignment": audits.alignment,
+        "mutation": mutation.mutation,
+    }
+    console = Console()
+    failed = 0
+    for name in names or (AUDITS if not fuzz else ()):
+        found = exams[name]()
+        failed += found.failed
+        counts = ", ".join(f"{count} {what}" for what, count in found.counts.items())
+        print_safely(
+            console, Text(f"{name:14}{counts}: {found.failed} failures", style="bold red" if found.failed else "")
+        )
+        for failure in found.failures:
+            print_safely(console, Text(f"  {visible(failure)}", style="red"))
+    if fuzz:
+        fuzzed = run_fuzz(irs, fuzz, seed)
+        failed += len(fuzzed.broken)
+        line = f"{fuzzed.documents} damaged documents: {len(fuzzed.broken)} crashed or slow, slowest {fuzzed.slowest_s:.2f} s of CPU"
+        print_safely(console, Text(f"{'fuzz':14}{line}", style="bold red" if fuzzed.broken else ""))
+        for format_name, document, what in fuzzed.broken[:20]:
+            print_safely(console, Text(f"  {format_name}: {what}: {visible(document[:200])}", style="red"))
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+@_usage_errors
+def grid(
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit 1 unless the stored grid is drawn again bit for bit.")
+    ] = False,
+) -> None:
+    """Show the stored grid: counts, the support of each rule, its hash."""
+    from collections import Counter
+
+    from serial7.artifacts import load_artifacts
+    from serial7.grid import draw_starter, grid_hash, starter_grid
+
+    stored = starter_grid()
+    conditions = Counter(r.condition for r in stored)
+    typer.echo(", ".join(f"{name} {count}" for name, count in conditions.items()) + f", in all {len(stored)}")
+    support = Counter(f"{r.format}.{rule}" for r in stored for rule in r.rules)
+    for format_ in FORMATS.values():
+        typer.echo(
+            f"{format_.title}: " + ", ".join(f"{rule} {support[f'{format_.name}.{rule}']}" for rule in format_.rules)
+        )
+    typer.echo(f"sha256 {grid_hash(stored)}")
+    if check and grid_hash(draw_starter(load_artifacts())) != grid_hash(stored):
+        typer.echo(
+            "serial7: the stored grid is not the one that is drawn; data/starter_grid.jsonl was changed", err=True
+        )
+        raise typer.Exit(1)
 
 
 def _read_text(path: Path) -> str:
