@@ -84,13 +84,15 @@ def _arguments(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def verdict_record(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as plain JSON values. A verdict that our own bug spoiled carries `error`."""
+    """A verdict as plain JSON values. Without gold HSR and Full Compliance are not asked: null. A verdict that our own bug
+    spoiled carries `error`."""
+    judged = verdict.meaning_asked
     return {
         "not_passed": verdict.not_passed,
         "blocked": verdict.blocked,
         "fc": verdict.fc,
-        "hsr": verdict.hsr,
-        "full": verdict.full,
+        "hsr": verdict.hsr if judged else None,
+        "full": verdict.full if judged else None,
         "findings": [
             {"check": f.check, "outcome": str(f.outcome), "why": f.why, "at": f.at, "blocked_by": f.blocked_by}
             for f in verdict.findings

@@ -82,7 +82,7 @@ def read_tree(root: Node, due: Due) -> Reading[Shape]:
     wanted = ("answer", "inputs", "steps") if due.graph else ("answer",)
     for key in fields:
         if key not in wanted:
-            reading.fault("root_container", f"the key {key!r} is not one that the contract names", f"root key {key!r}")
+            reading.fault("root_container", f"the key {key!r} is not one that the contract names", key)
     shape.answer = fields.get("answer")
     _read_answer(reading, shape.answer)
     if due.graph:
@@ -228,7 +228,7 @@ def _fields(reading: Reading[Shape], check: str, record: Node, at: str, keys: tu
     fields = dict(record)
     for key in fields:
         if key not in keys:
-            reading.fault(check, f"the key {key!r} is not one that the contract names", f"{at} key {key!r}")
+            reading.fault(check, f"the key {key!r} is not one that the contract names", f"{at}.{key}")
     return fields
 
 

@@ -104,7 +104,10 @@ def _excerpt(document: str, line: int, column: int | None) -> list[RenderableTyp
 
 def _metrics(verdict: Verdict) -> Text:
     text = Text()
-    for name, holds in (("Format Compliance", verdict.fc), ("HSR", verdict.hsr), ("Full Compliance", verdict.full)):
+    metrics = [("Format Compliance", verdict.fc)]
+    if verdict.meaning_asked:
+        metrics += [("HSR", verdict.hsr), ("Full Compliance", verdict.full)]
+    for name, holds in metrics:
         text.append(f"{name}: ").append("yes" if holds else "no", style="green" if holds else "bold red").append("   ")
     return text
 

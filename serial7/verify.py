@@ -79,6 +79,11 @@ class Verdict:
         return sorted(f.check for f in self.findings if f.outcome is Outcome.BLOCKED and f.check not in DIAGNOSTIC)
 
     @property
+    def meaning_asked(self) -> bool:
+        """Whether gold was given, so that `hsr` and `full` mean something."""
+        return any(f.check.startswith(("semantic.", "preserve.")) for f in self.findings)
+
+    @property
     def fc(self) -> bool:
         return self._holds("format.")
 

@@ -92,7 +92,8 @@ def _read(text: str, due: Due) -> Reading[Shape]:
         root = _DECODER.decode(text.strip(WHITE_SPACE))
     except json.JSONDecodeError as error:
         lead = len(text) - len(text.lstrip(WHITE_SPACE))
-        raise NotWellFormed(error.msg[:1].lower() + error.msg[1:], line_of(text, error.pos + lead)) from error
+        why = (error.msg[:1].lower() + error.msg[1:]).removesuffix(" at")
+        raise NotWellFormed(why, line_of(text, error.pos + lead)) from error
     return keyed.read_tree(_plain(root), due)
 
 

@@ -391,7 +391,7 @@ def _locate(text: str, at: str) -> tuple[int, int] | None:
         _, builder = _parse(text)
     except NotWellFormed:
         return None
-    return builder.lines.get(at)
+    return builder.lines.get("" if at == "root" else at)
 
 
 YAML: Format[Shape] = Format(
