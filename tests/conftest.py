@@ -57,12 +57,3 @@ def small_irs() -> list[CanonicalIR]:
 @pytest.fixture(scope="session")
 def irs() -> list[CanonicalIR]:
     return [*(a.ir for a in load_artifacts().values()), *small_irs()]
-
-
-@pytest.fixture(scope="session")
-def labelled() -> Path:
-    """The folder of labelled cases beside the checkout, where there is one."""
-    folder = SHARED / "corpus"
-    if not folder.is_dir():
-        pytest.skip("no labelled cases beside this checkout")
-    return folder

@@ -309,8 +309,11 @@ class _Reader:
     due: Due
     seen_ids: set[str] = field(default_factory=set)
 
+    broken: bool = False  # the parser met an error and mended it
+
     def document(self, tree: Any, text: str) -> None:
         reading = self.reading
+        self.broken = any(fault.check == "well_formed" for fault in reading.faults)
         mains = list(tree.iter("main"))
         if _PAGE.search(re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)):
             reading.fault("root_container", "a whole page stands around <main>; the fragment alone is due", "root")
@@ -326,7 +329,7 @@ class _Reader:
         if len(mains) > 1:
             reading.fault("root_container", f"{len(mains)} <main> elements; one is due", "root")
         body = tree.find("body")
-        if body is not None and (any(c is not main and isinstance(c.tag, str) for c in body) or _own_text(body)):
+        if body is not None and (any(c is not main for c in self.elements(body)) or _own_text(body)):
             reading.fault("root_container", "something stands beside <main>", "root")
         self.attributes(main, (), "root_container", "main")
         parts = {name: [e for e in main.iter() if e.get("id") == name] for name in ("answer", "inputs", "steps")}
@@ -337,6 +340,17 @@ class _Reader:
         if self.due.graph:
             self.inputs(parts["inputs"])
             self.steps(parts["steps"])
+
+    def elements(self, element: Any) -> list[Any]:
+        """The child elements. After a parse error the parser opens formatting elements again wherever it goes on: they are
+        looked through, so that one unclosed <b> is one fault."""
+        children: list[Any] = []
+        for child in element:
+            if self.broken and child.tag in _FORMATTING and element.get("id") != "answer":
+                children += self.elements(child)
+            elif isinstance(child.tag, str):
+                children.append(child)
+        return children
 
     def element(self, element: Any, *, in_answer: bool) -> None:
         """What every element is asked, wherever it stands."""
@@ -368,14 +382,14 @@ class _Reader:
         reading = self.reading
         if _own_text(main):
             reading.fault("root_container", "text stands beside the elements of <main>", "main")
-        for child in _elements(main):
+        for child in self.elements(main):
             reading.shape.main_children.append(child.tag)
             if child.tag == "section":
                 reading.fault("root_container", "a <section> stands in <main>", "main", ("semantic_element",))
                 self.attributes(child, (), "root_container", "section")
                 if _own_text(child):
                     reading.fault("root_container", "text stands beside the elements of a <section>", "section")
-                for inner in _elements(child):
+                for inner in self.elements(child):
                     self.part(inner, dl)
             else:
                 self.part(child, dl)
@@ -412,7 +426,7 @@ class _Reader:
         reading.answer = values.pop() if len(values) == 1 else None
         element = elements[0]
         reading.shape.answer = True
-        children = _elements(element)
+        children = self.elements(element)
         reading.shape.strong = [c.tag for c in children] == ["strong"] and not _own_text(element)
         return self.dl(element, parents)
 
@@ -423,12 +437,17 @@ class _Reader:
             return None
         reading, check = self.reading, "answer_slot"
         reading.fault(check, "the output stands in a <dl>", "answer", ("dl_for_answer",))
-        terms = [c for c in _elements(dl) if c.tag == "dt"]
+        terms = [c for c in self.elements(dl) if c.tag == "dt"]
         term = "".join(terms[0].itertext()).strip(WHITE_SPACE) if terms else ""
         reading.shape.in_dl = term.casefold() == "answer"
         if not reading.shape.in_dl:
             reading.fault(check, f"the <dt> of the answer is {_short(term)}; Answer is due", "answer")
-        if [c.tag for c in _elements(dl)] != ["dt", "dd"] or len(_elements(dd)) != 1 or _own_text(dd) or _own_text(dl):
+        if (
+            [c.tag for c in self.elements(dl)] != ["dt", "dd"]
+            or len(self.elements(dd)) != 1
+            or _own_text(dd)
+            or _own_text(dl)
+        ):
             reading.fault(check, "the <dl> holds more than the term Answer and the output", "answer")
         for element in (dl, dd, *terms):
             self.attributes(element, (), check, "answer")
@@ -439,9 +458,9 @@ class _Reader:
         if element.tag != "output":
             reading.fault(check, f"the answer stands in a <{element.tag}>; an <output> is due", at)
         self.attributes(element, ("id",), check, at)
-        children = _elements(element)
+        children = self.elements(element)
         holder = element
-        if [c.tag for c in children] == ["strong"] and not _own_text(element) and not _elements(children[0]):
+        if [c.tag for c in children] == ["strong"] and not _own_text(element) and not self.elements(children[0]):
             holder = children[0]
             reading.fault(check, "the answer stands in a <strong>", at, ("strong_answer",))
             self.attributes(holder, (), check, at)
@@ -508,11 +527,11 @@ class _Reader:
         rows: list[Any] = []
         if _own_text(container):
             self.reading.fault(check, "text stands between the records", part)
-        for child in _elements(container):
+        for child in self.elements(container):
             if child.tag == due:
                 rows.append(child)
             elif due == "tr" and child.tag in ("tbody", "thead", "tfoot"):
-                rows += [row for row in _elements(child) if row.tag == "tr"]
+                rows += [row for row in self.elements(child) if row.tag == "tr"]
             elif child.tag not in ("script", "style"):
                 self.reading.fault(check, f"a <{child.tag}> stands among the records", part)
         return rows
@@ -544,10 +563,6 @@ class _Reader:
             return value
         name = self.name(piece, "steps_container", within(at, ".args"))
         return None if name is None else Ref(name)
-
-
-def _elements(element: Any) -> list[Any]:
-    return [child for child in element if isinstance(child.tag, str)]
 
 
 def _own_text(element: Any) -> str:

@@ -120,7 +120,20 @@ def _read(text: str, due: Due) -> Reading[Shape]:
         raise NotWellFormed(*_reason(str(error))) from error
     except RecursionError as error:
         raise NotWellFormed(f"nested deeper than {MAX_DEPTH} levels") from error
-    return keyed.read_tree(_node(root), due)
+    tree = _node(root)
+    assert isinstance(tree, Pairs)
+    return keyed.read_tree(tree if "answer" in root else _without_swallowed_answer(tree), due)
+
+
+def _without_swallowed_answer(tree: Pairs) -> Pairs:
+    """An `answer` written after a table header belongs to that table: it is missing at the root, and no field there."""
+
+    def drop(node: Node, depth: int) -> Node:
+        if isinstance(node, Pairs):
+            return Pairs((k, drop(v, depth - 1)) for k, v in node if k != "answer") if depth else node
+        return [drop(item, depth) for item in node] if keyed.is_list(node) else node
+
+    return Pairs((key, drop(node, 2) if key in ("inputs", "steps") else node) for key, node in tree)
 
 
 _RADIX_HINT = re.compile(r"\b0[xob]")
