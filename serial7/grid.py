@@ -47,22 +47,23 @@ class Request:
 def draw(
     artifacts: Mapping[str, Artifact],
     *,
-    per_realize_cell: int,
-    preserve_artifacts: Callable[[str, str], int],
+    realize_artifacts: Callable[[int], int],
+    preserve_instances: Callable[[str, str], int],
     seed: int,
 ) -> list[Request]:
     """Draw a grid: Derive over all artifacts, Realize per format and level, Preserve per directed pair.
 
     Args:
-        per_realize_cell: artifacts for each format and level, each asked in both languages under the same rules.
-        preserve_artifacts: (source, target) -> number of artifacts, each asked in both languages.
+        realize_artifacts: level -> artifacts for each format, each asked in both languages under the same rules.
+        preserve_instances: (source, target) -> number of (artifact, language) instances.
     """
     requests = [_request("derive", a, language) for a in artifacts for language in LANGUAGES]
     for name, format_ in FORMATS.items():
         uses: Counter[str] = Counter()
         for level in LEVELS:
             eligible = [a for a in artifacts.values() if any(format_.combinations(a.due, (level,)))]
-            for artifact in _shuffled(eligible, f"{seed}/realize/{name}/{level}", lambda a: a.id)[:per_realize_cell]:
+            chosen = _shuffled(eligible, f"{seed}/realize/{name}/{level}", lambda a: a.id)[: realize_artifacts(level)]
+            for artifact in chosen:
                 combos = list(format_.combinations(artifact.due, (level,)))
                 order = _shuffled(combos, f"{seed}/rules/{name}/{level}/{artifact.id}", "+".join)
                 rules = min(order, key=lambda combo: sum(uses[rule] for rule in combo))  # every rule gets support
@@ -71,12 +72,18 @@ def draw(
                     _request("realize", artifact.id, language, format=name, level=level, rules=rules)
                     for language in LANGUAGES
                 ]
+    places = list(FORMATS)
     for source, target in permutations(FORMATS, 2):
-        chosen = _shuffled(list(artifacts), f"{seed}/preserve/{source}/{target}", str)
+        salt = f"{seed}/preserve/{source}/{target}"
+        instances = _interleave(
+            [
+                [(artifact_id, language) for artifact_id in _shuffled(list(artifacts), f"{salt}/{language}", str)]
+                for language in (LANGUAGES if (places.index(source) + places.index(target)) % 2 else LANGUAGES[::-1])
+            ]
+        )
         requests += [
             _request("preserve", artifact_id, language, format=target, source_format=source)
-            for artifact_id in chosen[: preserve_artifacts(source, target)]
-            for language in LANGUAGES
+            for artifact_id, language in instances[: preserve_instances(source, target)]
         ]
     return requests
 
@@ -101,8 +108,13 @@ def _shuffled(items: Sequence[T], salt: str, name: Callable[[T], str]) -> list[T
 
 
 def draw_starter(artifacts: Mapping[str, Artifact]) -> list[Request]:
-    """The starter grid: Derive 28, Realize 7 x 3 x 2 x 2 = 84, Preserve 42 x 2 = 84; 196 requests."""
-    return draw(artifacts, per_realize_cell=2, preserve_artifacts=lambda _source, _target: 1, seed=STARTER_SEED)
+    """The starter grid: Derive 28, Realize 7 x (2 + 1 + 1) x 2 = 56, Preserve 42; 126 requests."""
+    return draw(
+        artifacts,
+        realize_artifacts=lambda level: 2 if level == 1 else 1,
+        preserve_instances=lambda _source, _target: 1,
+        seed=STARTER_SEED,
+    )
 
 
 @cache

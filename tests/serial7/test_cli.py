@@ -113,7 +113,7 @@ def test_rules_and_explain_tell_the_catalogue() -> None:
 def test_the_stored_grid_is_the_one_that_is_drawn() -> None:
     found = RUN.invoke(app, ["grid", "--check"])
     assert found.exit_code == 0
-    assert "derive 28, realize 84, preserve 84, in all 196" in found.stdout
+    assert "derive 28, realize 56, preserve 42, in all 126" in found.stdout
 
 
 def test_audit_prints_counts() -> None:
