@@ -70,9 +70,13 @@ def find_document(raw: str, format_: AnyFormat, ends: Sequence[str] = REASONING_
     start = len(reasoning)
     if text.startswith(BYTE_ORDER_MARK):
         text, start = text[1:], start + 1
+    odd = _strip_odd_white_space(text)
+    if odd is not None:
+        start, text = start + odd[0], odd[1]
     spans = format_.find(text)
     if len(spans) == 1 and spans[0].start == 0 and spans[0].end == len(text):
-        return Reply(reasoning, text, start)
+        why = "" if odd is None else "white space other than space, tab, CR and LF stands around the document"
+        return Reply(reasoning, text, start, why)
     fenced = _fenced(text, format_)
     if fenced is not None:
         begin, end = fenced
@@ -86,6 +90,14 @@ def find_document(raw: str, format_: AnyFormat, ends: Sequence[str] = REASONING_
         raise NoDocument("text stands before a document that has no end", _place(text, span))
     where = "before" if span.end == len(text) else "after" if span.start == 0 else "around"
     return Reply(reasoning, text[span.start : span.end], start + span.start, f"text stands {where} the document")
+
+
+def _strip_odd_white_space(text: str) -> tuple[int, str] | None:
+    """(characters taken off the front, the rest) where NBSP, U+3000 and the like stand around `text`; else None."""
+    inner = text.strip()
+    if text.strip(WHITE_SPACE) == inner:
+        return None
+    return len(text) - len(text.lstrip()), inner
 
 
 def _fenced(text: str, format_: AnyFormat) -> tuple[int, int] | None:

@@ -113,6 +113,7 @@ class _Scan:
 
     escaping: list[tuple[str, int]] = field(default_factory=list)
     in_table: list[tuple[str, int]] = field(default_factory=list)
+    open_output: bool = False  # an <output> without its end tag
     too_much: tuple[str, int] | None = None
 
 
@@ -147,6 +148,7 @@ def _scan(text: str) -> _Scan:
             if name in stack:
                 while stack and (popped := stack.pop()) != name:
                     lost += popped in _FORMATTING
+                    found.open_output |= popped == "output"
             continue
         if len(tag[3]) > 2 * MAX_ATTRIBUTES and len(_ATTRIBUTE.findall(tag[3])) > MAX_ATTRIBUTES:
             found.too_much = found.too_much or (f"more than {MAX_ATTRIBUTES} attributes on a tag", start)
@@ -161,6 +163,7 @@ def _scan(text: str) -> _Scan:
         if name in _RAW:
             end = text.lower().find(f"</{name}", position) if name in stack else -1
             position = len(text) if end == -1 else end
+    found.open_output |= "output" in stack
     return found
 
 
@@ -291,7 +294,7 @@ def _read(text: str, due: Due) -> Reading[Shape]:
         reading.fault("well_formed", why, line_of(text, offset))
     if re.search(r"<\?xml", text, re.IGNORECASE):
         reading.fault("native_syntax", "an XML declaration stands in the document")
-    _Reader(reading, due).document(tree, text)
+    _Reader(reading, due, found.open_output).document(tree, text)
     return reading
 
 
@@ -307,6 +310,7 @@ def _message(code: str, values: dict[str, Any] | None) -> str:
 class _Reader:
     reading: Reading[Shape]
     due: Due
+    open_output: bool
     seen_ids: set[str] = field(default_factory=set)
 
     broken: bool = False  # the parser met an error and mended it
@@ -458,6 +462,9 @@ class _Reader:
         if element.tag != "output":
             reading.fault(check, f"the answer stands in a <{element.tag}>; an <output> is due", at)
         self.attributes(element, ("id",), check, at)
+        if self.open_output:
+            reading.fault(check, "the <output> has no end tag: where the answer ends is not known", at)
+            return None
         children = self.elements(element)
         holder = element
         if [c.tag for c in children] == ["strong"] and not _own_text(element) and not self.elements(children[0]):

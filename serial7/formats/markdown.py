@@ -365,12 +365,27 @@ class _Reader:
                 rules = ("fence",) if block.type == "fence" else ()
                 reading.fault("root_container", f"a {block.type.replace('_', ' ')} stands beside the parts", at, rules)
 
+    def headless(self, part: str, item: _Block) -> bool:
+        """Whether a list item is a record of `part`, whose heading is missing: charged there already, and read nowhere."""
+        if not self.due.graph or part in {name for name, _, _ in self.reading.shape.headings}:
+            return False
+        lists = [block for block in item.children if block.type.endswith("_list")]
+        fields = {
+            _label(_pieces(entry.children[0].inline))[0]
+            for block in lists
+            for entry in block.children
+            if entry.children
+        }
+        return bool(fields & {"operation", "arguments"}) if part == "steps" else fields == {"value"}
+
     def is_answer(self, blocks: list[_Block]) -> bool:
         return bool(blocks) and blocks[0].type == "paragraph" and _label(_pieces(blocks[0].inline))[0] == "answer"
 
     def answer_item(self, item: _Block, *, ordered: bool) -> None:
         at = self.at("answer", item)
         if not self.is_answer(item.children):
+            if self.headless("inputs", item) or self.headless("steps", item):
+                return
             if len(item.children) == 0:
                 # `[Answer]: 3521` is a link reference definition and leaves nothing behind.
                 return
@@ -496,7 +511,8 @@ class _Reader:
                 if block.type == "bullet_list":
                     reading.fault(check, "the records are items of a bullet list; a numbered list is due", at)
                 for item in block.children:
-                    self.record(part, item)
+                    if part == "steps" or not self.headless("steps", item):
+                        self.record(part, item)
             elif block.type == "table":
                 if "table" in forms:
                     reading.fault(check, "the records stand in more than one table", at)

@@ -39,7 +39,7 @@ _TAG = re.compile(r"""<(/?)([A-Za-z_:\u0080-\uffff][^\s/<>"'=]*+)((?:[^<>"']|"[^
 _ATTRIBUTE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*')""")
 _REFERENCE = re.compile(r"&(?:(?:amp|lt|gt|quot|apos)|#[0-9]+|#x[0-9A-Fa-f]+);")
 _TWICE = re.compile(r"&amp;(?:(?:lt|gt|amp|quot|apos)|#[0-9]+|#x[0-9A-Fa-f]+);")
-_BEFORE = re.compile(r"\s*(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)?", re.DOTALL)
+_BEFORE = re.compile(r"[ \t\r\n]*(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)?", re.DOTALL)
 
 
 class _Piece(NamedTuple):

@@ -124,6 +124,7 @@ YAML = [
     ("", (lambda d: "%YAML 1.2\n---\n" + d), "native_syntax", ""),
     ("", (lambda d: "---\n" + d), "", ""),
     ("", (lambda d: d + "...\n"), "", ""),
+    ("", (lambda d: d + "\u00a0"), "clean_boundary", ""),
     ("", (lambda d: d + "---\n" + d), "clean_boundary", ALL),
     ("", (lambda d: d + "\nThat is all.\n"), "clean_boundary", ""),
     ("", (lambda d: d + "\n# a comment\n"), "", ""),
@@ -245,7 +246,9 @@ MARKDOWN = [
     ("", (lambda d: d + "\nI hope this helps.\n"), "clean_boundary", ""),
     ("", (lambda d: d + "\n" + d), "clean_boundary", ALL),
     ("", ("## Steps", "### Steps"), "root_container", ""),
-    ("", ("## Inputs\n\n", ""), "inputs_container root_container", NO_INPUTS),
+    ("", ("## Inputs\n\n", ""), "inputs_container", NO_INPUTS),
+    ("", ("## Steps\n\n", ""), "steps_container", NO_STEPS),
+    ("", (lambda d: d + "\u3000"), "clean_boundary", ""),
     ("", ("1. caribbean_price\n   - Value: 503", "- caribbean_price\n  - Value: 503"), "inputs_container", ""),
     ("", ("1. caribbean_price", "7) caribbean_price"), "", ""),
     ("", ("1. caribbean_price", "1. caribbean\\_price"), "", ""),
@@ -364,6 +367,8 @@ HTML = [
     ("heading_hierarchy", ("<h2>Steps</h2>", ""), "@heading_hierarchy", ""),
     ("heading_hierarchy", ("<h2>Steps</h2>", "<h3>Steps</h3>"), "@heading_hierarchy", ""),
     ("heading_hierarchy", ("<h1>Result</h1>", "<h2>Result</h2>"), "@heading_hierarchy", ""),
+    ("", (lambda d: "\u00a0" + d), "clean_boundary", ""),
+    ("", ("</output>", ""), "well_formed answer_slot", NO_ANSWER),
     ("", (lambda d: d.replace("<li ", "<LI ").replace("main>", "MAIN>")), "", ""),
 ]
 
@@ -451,6 +456,12 @@ def test_fine_point(name: str, rules: str, edit: Edit, failed: str, blocked: str
 )  # fmt: skip
 def test_text_answers(name: str, edit: Edit, failed: str, blocked: str) -> None:
     judge(name, "", edit, failed, blocked, TEXT)
+
+
+@pytest.mark.parametrize("name", ["html", "xml"])
+def test_an_answer_whose_end_is_not_known_is_absent(name: str) -> None:
+    damage = {"html": ("</output>", ""), "xml": ("</answer>\n</response>", "")}
+    judge(name, "", damage[name], "well_formed answer_slot", "semantic.answer", NUMBER)
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
