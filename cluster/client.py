@@ -120,14 +120,24 @@ class ChatClient:
             body["provider"] = self._routing
         return body
 
-    async def complete(self, messages: list[dict[str, str]], seed: int | None = None) -> Completion:
+    async def complete(
+        self,
+        messages: list[dict[str, str]],
+        seed: int | None = None,
+        still_wanted: Callable[[], Awaitable[bool]] | None = None,
+    ) -> Completion | None:
         """One completion, within the deadline and the attempts of the policy.
+
+        Args:
+            still_wanted: asked when a connection is free, just before the first attempt; if not, None is returned.
 
         Raises:
             Refused: the end point refuses the key or the model.
             JobError: from `on_lost`: the engine is gone for good.
         """
         async with self.limit.slot():
+            if still_wanted is not None and not await still_wanted():
+                return None
             trail = _Trail()
             body = self.body(messages, seed)
             try:

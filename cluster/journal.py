@@ -115,9 +115,9 @@ class Journal:
         return self._stopped
 
     async def asks(self, key: str) -> bool:
-        """Whether to ask for this key: not if its completion has arrived (an answering actor that was restarted is
-        handed its rows again)."""
-        if key in self._kept:
+        """Whether to ask for this key: not if the run is stopping, or if its completion has arrived (an answering actor
+        that was restarted is handed its rows again)."""
+        if key in self._kept or self._why_stop():
             return False
         self._under_way.add(key)
         return True

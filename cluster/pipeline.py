@@ -139,8 +139,6 @@ class Answerer:
     async def _answer(self, row: dict[str, Any]) -> dict[str, Any] | None:
         """The completion of a row, durable; None if it was not asked."""
         try:
-            if self._stopped or not await self._journal.asks.remote(row["key"]):
-                return None
             completion = await self._unless_stopped(row)
             if completion is None:
                 return None
@@ -167,16 +165,22 @@ class Answerer:
         finally:
             self._tasks.discard(task)
 
-    async def _complete(self, row: dict[str, Any]) -> Completion:
+    async def _complete(self, row: dict[str, Any]) -> Completion | None:
+        async def still_wanted() -> bool:
+            wanted: bool = not self._stopped and await self._journal.asks.remote(row["key"])
+            return wanted
+
         if self._client is None:
+            if not await still_wanted():
+                return None
             request = request_of(row)
             text = prompts.gold_answer(request, load_artifacts()[request.artifact_id])
             return Completion("ok", text=text, finish_reason="stop", observed_model="gold", asked_at=time.time())
         # A repeat is another sample: its own seed where the run has one.
         seed: int | None = self._config.sampling.seed
-        completion: Completion = await self._client.complete(
-            json.loads(row["messages"]), None if seed is None else seed + row["repeat"]
-        )
+        if seed is not None:
+            seed += row["repeat"]
+        completion: Completion | None = await self._client.complete(json.loads(row["messages"]), seed, still_wanted)
         return completion
 
 

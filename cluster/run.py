@@ -181,18 +181,24 @@ class _Run:
             ray.kill(journal)
 
     def _with_journal(self, journal: Any) -> int:
+        import ray
+
         if self.folder.read_plan() is None:
             self.folder.write_table("plan.parquet", self.plan)
         self._write_manifest("running")
+        self._write_status("starting", None)
         pending, done = self._pending()
         log.info("%d requests planned, %d have their completion, %d to ask", len(self.plan), done, len(pending))
-        stats = self._answer(pending, done, journal) if len(pending) else {}
+        stopped = ray.get(journal.stopped.remote()) if len(pending) else ""  # a budget that earlier commands used up
+        stats: dict[str, Any] = (
+            {"stopped": stopped} if stopped or not len(pending) else self._answer(pending, done, journal)
+        )
         _judge_missing(self.config, self.folder, self.plan)
         summary = summarize(self.folder, self.verifier)
         self.folder.write_json("summary.json", summary)
         speed = stats["completion_tokens"] / max(stats["seconds"], 1e-9) if "seconds" in stats else None
         show_results(summary, self.folder.url, speed)
-        return _exit_code(summary["total"], stats.get("stopped", ""))
+        return _exit_code(summary["total"], stats["stopped"])
 
     def _pending(self) -> tuple[pa.Table, int]:
         """The plan rows to ask, and how many have a completion that stands."""
@@ -311,6 +317,9 @@ def _exit_code(total: dict[str, Any], stopped: str) -> int:
 
 def _check_runnable(config: Config) -> None:
     """Everything that can be checked before a run is made. Prepares the embedded model where that is due."""
+    routing = config.provider.routing
+    if config.kind == "api" and routing and not (routing.get("only") and routing.get("allow_fallbacks") is False):
+        log.warning("%s: the provider is not pinned (provider.routing); scores may mix providers", config.model)
     if config.kind != "engine":
         return
     if config.engine.model == EMBEDDED and not config.dry_run:

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-sys.path.insert(
-    0, str(Path(__file__).resolve().parent.parent)
-)  # the checkout or the job's copy of it, installed or not
-
-from cluster import run
+import interpreter
 
 if __name__ == "__main__":
+    interpreter.ensure()
+    from cluster import run
+
     sys.exit(run.main(run.evaluate, sys.argv[1:]))

@@ -21,7 +21,10 @@ SUPPORTED = ((3, 11), (3, 12))
 
 def main(venv: Path) -> int:
     if sys.version_info[:2] not in SUPPORTED:
-        print(f"Python 3.11 or 3.12 is due, this is {sys.version.split()[0]}; run make env PYTHON=python3.11", file=sys.stderr)
+        print(
+            f"Python 3.11 or 3.12 is due, this is {sys.version.split()[0]}; run make env PYTHON=python3.11",
+            file=sys.stderr,
+        )
         return 2
     lines = [line for line in LOCK.read_text("utf-8").splitlines() if line and not line.startswith("#")]
     wanted = hashlib.sha256("\n".join([*lines, (ROOT / "pyproject.toml").read_text("utf-8")]).encode()).hexdigest()
@@ -51,8 +54,10 @@ def main(venv: Path) -> int:
 def phase(name: str, command: list[str], *, may_fail: bool = False) -> bool:
     """Run one step and say how long it took; a failed step ends the set-up unless another way is tried next."""
     start = time.monotonic()
-    done = subprocess.run(command, check=False, capture_output=may_fail, text=True)
-    print(f"{name}: {'done' if done.returncode == 0 else 'not to be had'} in {time.monotonic() - start:.0f} s", flush=True)
+    done = subprocess.run(command, check=False, capture_output=may_fail, text=True)  # noqa: S603 - our own commands
+    print(
+        f"{name}: {'done' if done.returncode == 0 else 'not to be had'} in {time.monotonic() - start:.0f} s", flush=True
+    )
     if done.returncode and not may_fail:
         raise SystemExit(f"set-up failed at: {name} ({' '.join(command[:6])} ...)")
     return done.returncode == 0

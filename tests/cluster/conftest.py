@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from stand_in import StandIn, serving
+
+from tests.cluster.stand_in import StandIn, serving
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import time
 from typing import Any
 
 import pytest
-from stand_in import TEXT, Reply, StandIn, completion, error
 
 from cluster.answers import Completion, Refused, classify, read_answer, retry_after
 from cluster.client import AdaptiveLimit, ChatClient, EndPoint
 from cluster.config import Client, Sampling
+from tests.cluster.stand_in import TEXT, Reply, StandIn, completion, error
 
 FAST = Client(connections=4, deadline_s=20, attempts=4, backoff_max_s=0.01)
 NOTHING_SET = Sampling()

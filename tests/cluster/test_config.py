@@ -9,6 +9,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from cluster.config import CONFIGS, Config, as_dict, config_hash, engine_spec, load, load_all
+from cluster.engines import serve_command
 from cluster.errors import UsageError
 
 API = ["model=openai-compatible", "provider.base_url=http://127.0.0.1:1/v1", "provider.model_id=m"]
@@ -16,7 +17,7 @@ API = ["model=openai-compatible", "provider.base_url=http://127.0.0.1:1/v1", "pr
 
 def test_later_layers_win() -> None:
     config = load(["model=demo", "sampling.temperature=0.6", "limit=3"])
-    assert (config.kind, config.engine.dtype, config.sampling.max_tokens) == ("engine", "float32", 256)  # the model's
+    assert (config.kind, config.engine.dtype, config.engine.model) == ("engine", "float32", "embedded")  # the model's
     assert (config.sampling.temperature, config.limit) == (0.6, 3)  # the command line's
     assert (config.client.attempts, config.budget.usd) == (6, None)  # the defaults
 
@@ -33,8 +34,8 @@ def test_a_filter_may_be_one_word() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "which model? give model=NAME, one of demo, gold"),
-        (["model=gould"], "unknown model 'gould'; did you mean 'gold'? there are demo, gold"),
+        ([], "which model? give model=NAME, one of a.x-k2, claude-sonnet-5, demo, "),
+        (["model=gould"], "unknown model 'gould'; did you mean 'gold'? there are a.x-k2, claude-sonnet-5, demo, "),
         (["model=gold", "limt=3"], "the command line: unknown key 'limt'; did you mean 'limit'?"),
         (["model=gold", "sampling.temprature=1"], "did you mean 'sampling.temperature'?"),
         (["model=gold", "limit=many"], "the command line: limit: Value 'many'"),
@@ -112,14 +113,51 @@ def test_an_engine_that_is_not_prepared(tmp_path: Path, monkeypatch: pytest.Monk
         engine_spec(load(["model=demo"]))
 
 
-def test_every_config_that_ships_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    for path in sorted((CONFIGS / "model").glob("*.yaml")):
-        text = path.read_text("utf-8")
-        for line in text.splitlines():
-            if "api_key_env:" in line and "null" not in line:
-                monkeypatch.setenv(line.split("api_key_env:")[1].split(",")[0].strip(" }"), "x")
-        extra = API[1:] if path.stem == "openai-compatible" else []
-        assert load([f"model={path.stem}", *extra]).model == path.stem
+# Source: tables 12 and 14 of the paper.
+MAX_TOKENS = {
+    "gpt-5.4": ("openai/gpt-5.4", 12_000),
+    "gpt-5.4-nano": ("openai/gpt-5.4-nano", 12_000),
+    "gemini-3.7-flash": ("google/gemini-3.7-flash", 12_000),
+    "claude-sonnet-5": ("anthropic/claude-sonnet-5", 16_000),
+    "nemotron-3-super": ("nvidia/nemotron-3-super-120b-a12b", 12_000),
+    "solar-pro4": ("upstage/solar-pro4", 12_000),
+}
+LOCAL = {  # context, temperature, memory, tensor parallel, engines
+    "motif-3-beta": (262_144, 1.0, 0.85, 1, 8),
+    "a.x-k2": (131_072, 0.6, 0.90, 8, 1),
+    "k-exaone": (131_072, 1.0, 0.90, 4, 1),
+    "midm-k-3.0-pro": (131_072, 0.6, 0.90, 8, 1),
+}
+
+
+@pytest.mark.parametrize("name", MAX_TOKENS)
+def test_the_api_models_of_the_paper(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+    with pytest.raises(UsageError, match="OPENROUTER_API_KEY is not set"):
+        load([f"model={name}"])
+    monkeypatch.setenv("OPENROUTER_API_KEY", "x")
+    config = load([f"model={name}"])
+    assert (config.provider.model_id, config.sampling.max_tokens) == MAX_TOKENS[name]
+    assert (config.sampling.temperature, config.sampling.top_p) == (None, None)
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_the_local_models_of_the_paper(name: str) -> None:
+    with pytest.raises(UsageError, match=r"engine\.model is due"):
+        load([f"model={name}"])
+    config = load([f"model={name}", "engine.model=/models/x"])
+    engine = config.engine
+    found = (engine.max_model_len, config.sampling.temperature, engine.gpu_memory_utilization)
+    assert (*found, engine.tensor_parallel, engine.replicas) == LOCAL[name]
+    assert config.sampling.top_p == 0.95
+    assert config.sampling.max_tokens is not None  # the paper's had no cap; ours is explicit
+    command = serve_command(engine_spec(config), 8000)
+    assert command[command.index("--tensor-parallel-size") + 1] == str(engine.tensor_parallel)
+
+
+def test_no_other_config_ships() -> None:
+    names = {path.stem for path in (CONFIGS / "model").glob("*.yaml")}
+    assert names == {*MAX_TOKENS, *LOCAL, "demo", "gold", "openai-compatible"}
 
 
 def test_eval_yaml_shows_every_key_with_its_default() -> None:

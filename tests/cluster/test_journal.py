@@ -125,6 +125,7 @@ def test_a_budget_says_stop(tmp_path: Path, limits: Limits, stops_at: int, named
             assert bool(why) == (i == stops_at)
         assert named in why
         assert await journal.stopped() == why
+        assert not await journal.asks("another")
         assert len(keys(tmp_path)) == stops_at  # the row that used the budget up is kept
         await journal.close()
 

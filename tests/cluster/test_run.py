@@ -2,32 +2,97 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
-from stand_in import StandIn
 
 from cluster import rows
+from cluster.engines import free_port
 from cluster.store import RunFolder
 from serial7 import grid
+from tests.cluster.stand_in import Reply, StandIn, completion, error, prompt_of
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.ray
 
 
-def start(out: Path, *arguments: str, script: str = "eval") -> subprocess.Popen[str]:
+Environment = dict[str, str]
+
+
+def start(
+    out: Path, *arguments: str, script: str = "eval", environment: Environment | None = None
+) -> subprocess.Popen[str]:
     command = [sys.executable, f"launch/{script}.py", *arguments]
     if script == "eval":
         command.append(f"out={out}")
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("RAY_", "SERIAL7_"))}
+    environment = clean_environment() | (environment or {})
     return subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
+
+
+def clean_environment() -> Environment:
+    return {k: v for k, v in os.environ.items() if not k.startswith(("RAY_", "SERIAL7_"))}
+
+
+@dataclass(frozen=True)
+class Head:
+    environment: Environment
+    dashboard: str
+    pid: int
+
+    def workers(self, name: str) -> list[psutil.Process]:
+        """The cluster's own worker processes that run an actor of this name."""
+        found = []
+        for process in psutil.Process(self.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                command = " ".join(process.cmdline())
+                if command.startswith("ray::") and name in command:
+                    found.append(process)
+        return found
+
+
+@pytest.fixture(scope="module")
+def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Head]:
+    """A cluster that runs join: a head on this machine, with a token, ended by its own process."""
+    folder = tmp_path_factory.mktemp("head")
+    token = folder / "token"
+    token.touch(mode=0o600)
+    token.write_text("0123456789abcdef" * 4)
+    environment = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
+    port, dashboard = free_port(), free_port()
+    command = [
+        *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=4"),
+        *("--node-ip-address=127.0.0.1", f"--port={port}", "--disable-usage-stats"),
+        *(
+            "--dashboard-host=127.0.0.1",
+            f"--dashboard-port={dashboard}",
+            f"--dashboard-agent-listen-port={free_port()}",
+        ),
+    ]
+    log = (folder / "head.log").open("w+")
+    process = subprocess.Popen(command, env=clean_environment() | environment, stdout=log, stderr=log)
+    try:
+        while "Ray runtime started" not in (folder / "head.log").read_text():
+            assert process.poll() is None, (folder / "head.log").read_text()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
+        yield Head(environment | {"RAY_ADDRESS": f"127.0.0.1:{port}"}, f"http://127.0.0.1:{dashboard}", process.pid)
+    finally:
+        for each in [*psutil.Process(process.pid).children(recursive=True), process]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()  # a head that is asked to end takes half a minute
+        process.wait()
+        log.close()
 
 
 def finish(driver: subprocess.Popen[str]) -> tuple[int, str]:
@@ -35,8 +100,8 @@ def finish(driver: subprocess.Popen[str]) -> tuple[int, str]:
     return driver.returncode, printed
 
 
-def run(out: Path, *arguments: str, script: str = "eval") -> tuple[int, str]:
-    return finish(start(out, *arguments, script=script))
+def run(out: Path, *arguments: str, script: str = "eval", environment: Environment | None = None) -> tuple[int, str]:
+    return finish(start(out, *arguments, script=script, environment=environment))
 
 
 def api(server: StandIn, *more: str) -> list[str]:
@@ -142,11 +207,273 @@ def test_kill_9_of_the_driver_loses_nothing_and_asks_nothing_twice(tmp_path: Pat
     assert sum(stand_in.asked().values()) == requests
 
 
-def _until(driver: subprocess.Popen[str], holds: Any) -> None:
-    """Poll the run folder, which is what another process sees, until `holds()`; the driver must stay alive."""
+def _until(driver: subprocess.Popen[str], holds: Callable[[], bool]) -> None:
+    """Poll what another process sees until `holds()`; the driver must stay alive."""
     while not holds():
         assert driver.poll() is None, driver.communicate()[0]
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             driver.wait(0.1)
-        except subprocess.TimeoutExpired:
-            continue
+
+
+def test_sigterm_ends_a_run_as_incomplete_and_resumable(tmp_path: Path, stand_in: StandIn, head: Head) -> None:
+    stand_in.gate = 6
+    command = api(stand_in, "limit=12", "client.connections=4")
+    driver = start(tmp_path, *command, environment=head.environment)
+    assert stand_in.at_gate.wait(120)
+    folder = the_folder(tmp_path)
+    _until(driver, lambda: len(stored(folder)) == 6)
+    driver.terminate()
+    code, printed = finish(driver)
+    assert code == 3, printed
+    assert "ended by SIGTERM" in printed
+    assert printed.splitlines()[-1].endswith("exit code 3")
+    summary, status = folder.read_json("summary.json"), folder.read_json("status.json")
+    assert_adds_up(summary, 12)
+    assert (summary["total"]["done"], summary["total"]["missing"]) == (6, 6)
+    assert (status["state"], status["exit_code"], folder.read_json("manifest.json")["state"]) == (
+        "ended",
+        3,
+        "incomplete",
+    )
+    stand_in.release()
+    code, printed = run(tmp_path, *command, environment=head.environment)
+    assert code == 0, printed
+    assert "12 requests planned, 6 have their completion, 6 to ask" in printed
+    assert folder.read_json("summary.json")["total"]["done"] == 12
+
+
+def test_answers_of_every_status_are_counted_under_their_names(tmp_path: Path, stand_in: StandIn, head: Head) -> None:
+    replies = [
+        Reply(body=completion()),
+        Reply(body=completion("half", finish="length")),
+        Reply(body=completion(None, reasoning="hm")),
+        Reply(body=completion("")),
+        Reply(body=completion(None, refusal="no")),
+        Reply(400, error("maximum context length is 4096 tokens")),
+        Reply(400, error("bad parameter")),
+        Reply(body=completion("\x1b[2J\u202e[red]" + "[" * 100_000)),
+    ]
+    # The same prompt is answered alike until `mended`: a prompt's number decides.
+    numbers: dict[str, int] = {}
+    mended = False
+
+    def answer(_n: int, body: dict[str, Any]) -> Reply:
+        number = numbers.setdefault(prompt_of(body), len(numbers))
+        reply = replies[number % len(replies)]
+        return Reply(body=completion()) if mended and reply.status == 400 else reply
+
+    stand_in.answer = answer
+    command = api(stand_in, "limit=32", "client.connections=1")
+    code, printed = run(tmp_path, *command, environment=head.environment)
+    assert code == 3, printed
+    folder = the_folder(tmp_path)
+    total = folder.read_json("summary.json")["total"]
+    assert_adds_up(folder.read_json("summary.json"), 32)
+    assert total["statuses"] == {
+        "ok": 8, "truncated": 4, "unfinished_reasoning": 4, "empty": 4, "refused": 4, "provider_error": 4,
+        "context_overflow": 4,
+    }  # fmt: skip
+    assert (total["done"], total["failed"], total["missing"], total["n"], total["errors"]) == (24, 8, 0, 24, 0)
+    instances = folder.read("verdicts/instances", rows.INSTANCE)
+    assert len(instances) == 12  # only ok and truncated were judged
+    assert "\x1b" not in printed
+    assert "\u202e" not in printed
+    assert "4 failed, 0 missing; the same command asks them" in printed
+
+    mended = True
+    before = sum(stand_in.asked().values())
+    code, printed = run(tmp_path, *command, environment=head.environment)
+    assert code == 0, printed  # a context overflow is final
+    assert sum(stand_in.asked().values()) == before + 4  # only provider errors are asked again
+    assert "4 requests do not fit the model's context" in printed
+    total = folder.read_json("summary.json")["total"]
+    assert (total["done"], total["failed"], total["missing"]) == (28, 4, 0)
+
+
+@pytest.mark.parametrize("victim", ["Answerer", "Verifier", "Journal"])
+def test_kill_9_of_a_worker(tmp_path: Path, stand_in: StandIn, head: Head, victim: str) -> None:
+    stand_in.gate = 9
+    command = api(stand_in, "limit=24", "client.connections=4", "client.deadline_s=60")
+    driver = start(tmp_path, *command, environment=head.environment)
+    assert stand_in.at_gate.wait(120)
+    folder = the_folder(tmp_path)
+    _until(driver, lambda: len(stored(folder)) == 9)
+    durable = {row["key"]: row for row in stored(folder)}
+    [process] = head.workers(victim)
+    process.kill()
+    stand_in.release()
+    code, printed = finish(driver)
+    assert code == (3 if victim == "Journal" else 0), printed
+    if code:
+        assert "the journal" in printed
+        code, printed = run(tmp_path, *command, environment=head.environment)
+        assert code == 0, printed
+    rows_now = stored(folder)
+    plan = folder.read_plan()
+    assert plan is not None
+    assert Counter(row["key"] for row in rows_now) == Counter(plan.column("key").to_pylist())
+    assert {row["key"]: row for row in rows_now if row["key"] in durable} == durable
+    summary = folder.read_json("summary.json")
+    assert_adds_up(summary, 24)
+    assert (summary["total"]["done"], summary["total"]["errors"]) == (24, 0)
+
+
+def test_a_budget_ends_a_run_with_its_own_code(tmp_path: Path, stand_in: StandIn, head: Head) -> None:
+    command = api(stand_in, "limit=20", "client.connections=2")
+    code, printed = run(tmp_path, *command, "budget.tokens=100", environment=head.environment)
+    assert code == 4, printed
+    assert "budget.tokens: 100 tokens are used" in printed
+    folder = the_folder(tmp_path)
+    first = len(stored(folder))
+    assert 7 <= first <= 7 + 2 * 2  # 15 tokens each; what was under way on two connections is kept
+    code, printed = run(tmp_path, *command, "budget.tokens=100", environment=head.environment)
+    assert code == 4, printed
+    assert len(stored(folder)) == first  # a budget is the run's, not the command's
+    code, printed = run(tmp_path, *command, environment=head.environment)
+    assert code == 0, printed
+    assert sum(stand_in.asked().values()) == 20
+
+
+def test_a_wrong_key_ends_the_run_at_once(tmp_path: Path, stand_in: StandIn, head: Head) -> None:
+    stand_in.answer = lambda _n, _body: Reply(401, error("no such key"))
+    code, printed = run(tmp_path, *api(stand_in, "limit=20", "client.connections=2"), environment=head.environment)
+    assert code == 3, printed
+    assert "the end point refuses: HTTP 401 no such key; incomplete: 0 failed, 20 missing" in printed
+    assert sum(stand_in.asked().values()) <= 4
+    assert_adds_up(the_folder(tmp_path).read_json("summary.json"), 20)
+
+
+def test_several_models_in_one_command(tmp_path: Path, stand_in: StandIn, head: Head) -> None:
+    stand_in.answer = lambda _n, _body: Reply(401, error("no"))
+    models = ["models=[openai-compatible,gold]", f"provider.base_url={stand_in.url}", "provider.model_id=m", "limit=3"]
+    code, printed = run(tmp_path, *models, environment=head.environment)
+    assert code == 3, printed
+    summaries = {p.name.split("_")[1]: RunFolder(str(p)).read_json("summary.json") for p in tmp_path.iterdir()}
+    assert summaries["gold"]["total"]["full"] == 3  # one model's failure does not keep the next from its run
+    assert summaries["openai-compatible"]["total"]["missing"] == 3
+
+
+def test_a_submitted_job_keeps_its_run_out_of_the_throw_away_folder(tmp_path: Path, head: Head) -> None:
+    command = [
+        *(sys.executable, "-m", "ray.scripts.scripts", "job", "submit", f"--address={head.dashboard}"),
+        *("--working-dir", ".", "--", f"HOME={tmp_path}", "launch/eval.py", "model=gold", "limit=7"),
+    ]
+    environment = clean_environment() | {k: v for k, v in head.environment.items() if k != "RAY_ADDRESS"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "exit code 0" in done.stdout
+    folder = the_folder(tmp_path / "serial7" / "runs")
+    assert folder.read_json("summary.json")["total"]["full"] == 7
+    assert folder.read_json("status.json")["exit_code"] == 0
+
+
+def test_a_cluster_that_cannot_be_joined_is_one_sentence(tmp_path: Path, head: Head) -> None:
+    wrong = tmp_path / "token"
+    wrong.write_text("f" * 64)
+    wrong.chmod(0o600)
+    code, printed = run(
+        tmp_path / "runs", "model=gold", "limit=1", environment=head.environment | {"RAY_AUTH_TOKEN_PATH": str(wrong)}
+    )
+    assert code == 2, printed
+    assert f"cannot join the Ray cluster at {head.environment['RAY_ADDRESS']}" in printed
+    assert "Traceback" not in printed
+
+
+# Plays the interpreter of an engine's environment: says that vLLM is there, and serves in its place. Its behaviour is
+# ordered by files in its folder: `die` = die (once) at the fourth request of a process that finds it.
+ENGINE = """#!{python}
+import os, sys, signal
+from pathlib import Path
+sys.path.insert(0, {root!r})
+if sys.argv[1] == "-c":
+    print("vllm 0.0.0")
+    sys.exit(0)
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import json
+from tests.cluster.stand_in import completion
+here = Path(__file__).parent
+served = 0
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def send(self, value):
+        data = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+    def do_GET(self):
+        self.send({{"version": "0.0.0"}} if self.path == "/version" else {{"data": [{{"id": "m"}}]}})
+    def do_POST(self):
+        global served
+        assert self.headers["authorization"] == "Bearer " + os.environ["VLLM_API_KEY"]
+        self.rfile.read(int(self.headers["content-length"]))
+        served += 1
+        if served == 4 and (here / "die").exists():
+            os.kill(os.getpid(), signal.SIGKILL)
+        with (here / "served").open("a") as file:
+            file.write("x")
+        self.send(completion())
+    def log_message(self, *a):
+        pass
+(here / "starts").open("a").write("s")
+if (here / "die-at-start").exists():
+    sys.exit("no GPU for you")
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Handler).serve_forever()
+"""
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> tuple[Path, list[str]]:
+    """The folder that orders an engine's behaviour, and the arguments of a run that uses it."""
+    folder = tmp_path / "engine"
+    folder.mkdir()
+    interpreter = folder / "python"
+    interpreter.write_text(ENGINE.format(python=sys.executable, root=str(ROOT)))
+    interpreter.chmod(0o755)
+    (folder / "config.json").write_text("{}")
+    options = [f"engine.python={interpreter}", f"engine.model={folder}", "engine.startup_deadline_s=60"]
+    return folder, ["model=demo", *options, "limit=12", "client.connections=2"]
+
+
+def test_an_engine_that_dies_in_mid_run_is_started_again(
+    tmp_path: Path, engine: tuple[Path, list[str]], head: Head
+) -> None:
+    folder, command = engine
+    (folder / "die").touch()
+    code, printed = run(tmp_path / "runs", *command, "engine.max_restarts=5", environment=head.environment)
+    assert code == 0, printed
+    summary = the_folder(tmp_path / "runs").read_json("summary.json")
+    assert summary["total"]["statuses"] == {"ok": 12}
+    assert len((folder / "starts").read_text()) == 4  # three answers a life, and the fourth request kills
+    assert len((folder / "served").read_text()) == 12
+
+
+def test_an_engine_that_stays_dead_ends_the_run_as_incomplete(
+    tmp_path: Path, engine: tuple[Path, list[str]], head: Head
+) -> None:
+    folder, command = engine
+    (folder / "die").touch()
+    code, printed = run(tmp_path / "runs", *command, "engine.max_restarts=0", environment=head.environment)
+    assert code == 3, printed
+    assert "died after 0 restarts (engine.max_restarts)" in printed
+    run_folder = the_folder(tmp_path / "runs")
+    assert_adds_up(run_folder.read_json("summary.json"), 12)
+    arrived = len(stored(run_folder))
+    assert arrived == len((folder / "served").read_text())  # what it answered before is stored
+    (folder / "die").unlink()
+    code, printed = run(tmp_path / "runs", *command, environment=head.environment)
+    assert code == 0, printed
+    assert len((folder / "served").read_text()) == 12
+
+
+def test_an_engine_that_cannot_start_shows_its_last_lines(
+    tmp_path: Path, engine: tuple[Path, list[str]], head: Head
+) -> None:
+    folder, command = engine
+    (folder / "die-at-start").touch()
+    code, printed = run(tmp_path / "runs", *command, environment=head.environment)
+    assert code == 3, printed
+    assert "the engine of demo died at start-up:" in printed
+    assert "no GPU for you" in printed
+    assert the_folder(tmp_path / "runs").read_json("status.json")["exit_code"] == 3
