@@ -103,8 +103,16 @@ _OURS = frozenset({"data-name", "data-value", "data-id", "data-op", "data-args"}
 _MARKDOWN = re.compile(
     r"^[ \t]*(?:```|~~~|#{1,6} )|\*\*[^*\n]+\*\*|__[^_\n]+__|`[^`\n]+`|\[[^\]\n]+\]\([^)\n]*\)", re.MULTILINE
 )
-# A bare `<` and an unknown reference are faults of escaping alone.
-_ESCAPING_ERRORS = frozenset({"expected-named-entity", "expected-tag-name", "expected-tag-name-but-got-right-bracket"})
+# A bare `<`, a bare `&` (also before a name that needs no semicolon) and an unknown reference are faults of escaping alone.
+_ESCAPING_ERRORS = frozenset(
+    {
+        "expected-named-entity",
+        "expected-tag-name",
+        "expected-tag-name-but-got-right-bracket",
+        "named-entity-without-semicolon",
+        "numeric-entity-without-semicolon",
+    }
+)
 
 
 @dataclass(slots=True)

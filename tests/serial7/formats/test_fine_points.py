@@ -347,6 +347,8 @@ HTML = [
     ("", ("></li>", ">a &amp;lt; b</li>"), "escaping", ""),
     ("", ("></li>", ">a < b</li>"), "escaping", ""),
     ("", ("></li>", ">AT&T</li>"), "escaping", ""),
+    ("", ("></li>", ">a &copy b</li>"), "escaping", ""),
+    ("", ("></li>", ">a &#169 b</li>"), "escaping", ""),
     ("", ("></li>", " data-note='a&b'></li>"), "escaping", ""),
     ("", ("></li>", "><b>x</li>"), "well_formed", ""),
     (
