@@ -57,11 +57,11 @@ def _plan_row(
 
 
 def _ordered(planned: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Longest expected answers first; requests that share a prompt prefix (condition, format, language) together."""
+    """Longest expected answers first; requests that share a prompt prefix (condition, language, format) together."""
     expected = {"realize": 0, "preserve": 1, "derive": 2}
 
     def place(row: dict[str, Any]) -> tuple[Any, ...]:
-        return expected[row["condition"]], row["format"], row["language"], -row["prompt_chars"], row["request_id"]
+        return expected[row["condition"]], row["language"], row["format"], -row["prompt_chars"], row["request_id"]
 
     return sorted(planned, key=place)
 

@@ -131,19 +131,20 @@ _TEXT = {
         "Write the final answer alone on the last line, in the form `Answer: <final answer>`.",
         "마지막 줄에는 `정답: <최종 답>` 형식으로 최종 답만 쓰세요.",
     ),
+    # No format is named before the contract: all formats share what stands before it, and engines cache prefixes.
     "realize": (
-        "Solve the problem below and write the result as one {title} document that follows this contract.",
-        "아래 문제를 풀고, 그 결과를 다음 규격을 따르는 {title} 문서 하나로 쓰세요.",
+        "Solve the problem below and write the result as one document that follows this contract.",
+        "아래 문제를 풀고, 그 결과를 다음 규격을 따르는 문서 하나로 쓰세요.",
     ),
     "preserve": (
-        "Rewrite the {source} document below as one {title} document with the same content that follows this contract. "
+        "Rewrite the source document below as one document that follows this contract, with the same content. "
         "Neither solve nor correct anything.",
-        "아래 {source} 문서를, 내용은 그대로 두고 다음 규격을 따르는 {title} 문서 하나로 옮겨 쓰세요. "
+        "아래 원본 문서를, 내용은 그대로 두고 다음 규격을 따르는 문서 하나로 옮겨 쓰세요. "
         "문제를 다시 풀거나 내용을 고치지 마세요.",
     ),
     "question": ("[Question]", "[문제]"),
     "materials": ("[Materials]", "[자료]"),
-    "source": ("[Source document]", "[원본 문서]"),
+    "source": ("[Source document: {title}]", "[원본 문서: {title}]"),
     "contract": ("[Contract: {title}]", "[규격: {title}]"),
     "rules": ("[Additional rules]", "[추가 규칙]"),
     "content": ("[Content]", "[내용]"),
@@ -200,19 +201,17 @@ def prompt(request: Request, artifact: Artifact) -> str:
     format_ = get_format(request.format)
     if request.condition == "preserve":
         source = get_format(request.source_format)
-        head = say["preserve"].format(source=source.title, title=format_.title)
-        body = [f"{say['source']}\n{source.render(artifact.ir, frozenset(), source.styles[0])}"]
+        title = say["source"].format(title=source.title)
+        body = [f"{title}\n{source.render(artifact.ir, frozenset(), source.styles[0])}"]
     else:
-        head = say["realize"].format(title=format_.title)
         body = _problem(request, artifact, say)
     stated = statements(format_, artifact.due, request.rules, request.condition)
     blocks = []
-    # What many requests share stands first, what is this one's own last: engines cache prefixes.
     for part in ("content", "contract", "rules"):
         lines = [f"- {s.statement[lang]}" for s in stated if s.part == part]
         if lines:
             blocks.append("\n".join([say[part].format(title=format_.title), *lines]))
-    return "\n\n".join([head, *blocks, *body])
+    return "\n\n".join([say[request.condition], *blocks, *body])
 
 
 def _problem(request: Request, artifact: Artifact, say: dict[str, str]) -> list[str]:
