@@ -133,8 +133,14 @@ class _Run:
             JobError: it could not begin, or could not go on; what arrived is stored.
         """
         self.folder.probe()
-        FolderLock(self.folder).release()  # refuses before Ray starts; the journal then takes it for the whole run
-        log.info("%s the run in %s", "continuing" if self.resumed else "starting", self.folder.url)
+        lock = FolderLock(self.folder)  # refuses before Ray starts; the journal then takes it for the whole run
+        try:
+            log.info("%s the run in %s", "continuing" if self.resumed else "starting", self.folder.url)
+            if self.folder.read_plan() is not None and not len(self._pending()[0]) and not self._unjudged():
+                log.info("all %d requests have their completion and their verdict", len(self.plan))
+                return self._conclude({"stopped": ""})
+        finally:
+            lock.release()
         with ray_session(), self._journal() as journal:
             code = 1
             try:
@@ -194,6 +200,13 @@ class _Run:
             {"stopped": stopped} if stopped or not len(pending) else self._answer(pending, done, journal)
         )
         _judge_missing(self.config, self.folder, self.plan)
+        return self._conclude(stats)
+
+    def _unjudged(self) -> bool:
+        return bool(_without_verdict(self.folder.read("completions", rows.COMPLETION), self.folder))
+
+    def _conclude(self, stats: dict[str, Any]) -> int:
+        """Count, write and show what the folder holds; `stats`: the journal's last word. Returns the exit code."""
         summary = summarize(self.folder, self.verifier)
         self.folder.write_json("summary.json", summary)
         speed = stats["completion_tokens"] / max(stats["seconds"], 1e-9) if "seconds" in stats else None
@@ -365,12 +378,7 @@ def _show_plan(config: Config, plan: pa.Table) -> None:
 def _judge_missing(config: Config, folder: RunFolder, plan: pa.Table) -> None:
     """Judge stored completions that have no verdict of this verifier."""
     completions = folder.read("completions", rows.COMPLETION)
-    instances = folder.read("verdicts/instances", rows.INSTANCE)
-    current = pc.equal(instances.column("verifier"), verifier_id())
-    judged = set(instances.filter(current).column("key").to_pylist())
-    chosen = final_completions(completions)
-    statuses = completions.column("status").to_pylist()
-    todo = [i for key, i in chosen.items() if key not in judged and statuses[i] in JUDGED]
+    todo = _without_verdict(completions, folder)
     if not todo:
         return
     from cluster.pipeline import judge_stored
@@ -383,6 +391,15 @@ def _judge_missing(config: Config, folder: RunFolder, plan: pa.Table) -> None:
     joined = joined.drop_columns(["plan_row"]).append_column(rows.PLAN.field("rules"), rules)
     for table in judge_stored(config, joined, verifier_id()):
         _store_verdicts(folder, table)
+
+
+def _without_verdict(completions: pa.Table, folder: RunFolder) -> list[int]:
+    """The rows of the completions that count and have no verdict of this verifier."""
+    instances = folder.read("verdicts/instances", rows.INSTANCE)
+    current = pc.equal(instances.column("verifier"), verifier_id())
+    judged = set(instances.filter(current).column("key").to_pylist())
+    statuses = completions.column("status").to_pylist()
+    return [i for key, i in final_completions(completions).items() if key not in judged and statuses[i] in JUDGED]
 
 
 def _indexed(plan: pa.Table) -> pa.Table:

@@ -1,10 +1,11 @@
 """HTML, a fragment around one `<main>`. html5lib parses by the HTML standard and lists its parse errors.
 
-What html5lib does not report (text directly in a table, ids that stand twice) or reports too strictly (`AT&T`), and the
-escaping of attribute values, is seen by one linear scan of the source (`_scan`), which also keeps the bounds before the
-parser. Every parse error but those of escaping fails `well_formed`; the tree is read all the same. How awkward values
-are written: `&amp;` `&lt;` in text, `&quot;` too in attributes, or character references. Source: contracts.md section
-4 (HTML), section 3 "Parse", "Escaping", fine points "HTML"; HTML Standard section 13.2.
+What html5lib does not report (text directly in a table, ids that stand twice) or reports against the standard (`AT&T`,
+`--` in a comment), and the escaping of attribute values, is seen by one linear scan of the source (`_html_scan`), which
+also keeps the bounds before the parser. Every parse error but those of escaping fails `well_formed`; the tree is read
+all the same. How awkward values are written: `&amp;` `&lt;` in text, `&quot;` too in attributes, or character
+references. Source: contracts.md section 4 (HTML), section 3 "Parse", "Escaping", fine points "HTML"; HTML Standard
+section 13.2.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
-from html.entities import html5 as named_references
 from typing import Any
 
 import html5lib
@@ -22,7 +22,8 @@ from html5lib.constants import E as MESSAGES
 
 from serial7.check import Due, InputRead, Look, Reading, Statement, StepRead, within
 from serial7.errors import NotWellFormed
-from serial7.format import MAX_ATTRIBUTES, MAX_DEPTH, Format, Span, line_of
+from serial7.format import MAX_DEPTH, Format, line_of
+from serial7.formats._html_scan import MARK, MAX_NOTED, Scan, bound, find, scan
 from serial7.ir import (
     WHITE_SPACE,
     CanonicalIR,
@@ -34,241 +35,37 @@ from serial7.ir import (
     undress_number,
 )
 
-_MARK = re.compile(r"<(?:[\w.-]+:)?(?:response|main)(?=[\s/>]|\Z)", re.IGNORECASE)
-_TAG = re.compile(r"""<(/?)([A-Za-z][^\s/<>]*+)((?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
-_ATTRIBUTE = re.compile(r"""[^\s"'<>/=]++(?:\s*+=\s*+(?:"[^"]*"|'[^']*'|[^\s"'>]++))?""")
-_REFERENCE = re.compile(r"&(#[0-9]+;|#[xX][0-9A-Fa-f]+;|[A-Za-z][A-Za-z0-9]*;)?")
-_TWICE = re.compile(r"&amp;(?:(?:lt|gt|amp|quot|apos)|#[0-9]+|#x[0-9A-Fa-f]+);")
-_PROLOGUE = re.compile(r"(?:[ \t\r\n]+|<!--.*?-->|<!doctype[^>]*>|<\?[^>]*>)*", re.IGNORECASE | re.DOTALL)
-_PAGE = re.compile(r"<(?:html|head|body)(?=[\s/>])", re.IGNORECASE)
-_PAGE_END = re.compile(r"(?:.*?</(?:html|body)\s*>)+", re.IGNORECASE | re.DOTALL)
-
-_VOID = frozenset(
-    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"]
-)
-# Elements whose start tag ends an open one of the same group (implied end tags).
-_IMPLIED = {name: frozenset(group.split()) for group in ("li", "dt dd", "tr", "td th", "p", "option", "tbody thead tfoot") for name in group.split()}  # fmt: skip
 _FORMATTING = frozenset(
     ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"]
 )
-_RAW = frozenset({"script", "style", "textarea", "title"})
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_PHRASING = frozenset(
-    [
-        "a",
-        "abbr",
-        "b",
-        "bdi",
-        "bdo",
-        "br",
-        "button",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "i",
-        "img",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "math",
-        "meter",
-        "output",
-        "progress",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strong",
-        "sub",
-        "sup",
-        "svg",
-        "time",
-        "u",
-        "var",
-        "wbr",
-        "script",
-        "style",
-        "template",
-        "td",
-        "th",
-    ]
-)
+# HTML Standard, 3.2.5.2.5 "Phrasing content", with what stands inside such elements, and the cells of a row.
+_PHRASING = frozenset([
+    "a", "abbr", "area", "audio", "b", "bdi", "bdo", "br", "button", "canvas", "cite", "code", "data", "datalist", "del", "dfn",
+    "em", "embed", "i", "iframe", "img", "input", "ins", "kbd", "label", "link", "map", "mark", "meta", "meter", "noscript",
+    "object", "output", "picture", "progress", "q", "ruby", "s", "samp", "script", "select", "slot", "small", "span", "strong",
+    "style", "sub", "sup", "template", "textarea", "time", "u", "var", "video", "wbr",
+    "optgroup", "option", "param", "rb", "rp", "rt", "rtc", "source", "track", "td", "th",
+])  # fmt: skip
 _GLOBAL = frozenset({"class", "id", "style", "lang", "title", "hidden", "role"})
 _OURS = frozenset({"data-name", "data-value", "data-id", "data-op", "data-args"})
 _MARKDOWN = re.compile(
-    r"^[ \t]*(?:```|~~~|#{1,6} )|\*\*[^*\n]+\*\*|__[^_\n]+__|`[^`\n]+`|\[[^\]\n]+\]\([^)\n]*\)", re.MULTILINE
+    r"^[ \t]*(?:```|~~~|#{1,6} )|\*\*(?=[^\s*])[^*\n]+(?<!\s)\*\*"
+    r"|(?<![A-Za-z0-9_])__(?=[^\s_])[^_\n]+(?<!\s)__(?![A-Za-z0-9_])|`[^`\n]+`|\[[^\[\]\n]+\]\([^()\n]*\)",
+    re.MULTILINE,
 )
-# A bare `<`, a bare `&` (also before a name that needs no semicolon) and an unknown reference are faults of escaping alone.
-_ESCAPING_ERRORS = frozenset(
-    {
-        "expected-named-entity",
-        "expected-tag-name",
-        "expected-tag-name-but-got-right-bracket",
-        "named-entity-without-semicolon",
-        "numeric-entity-without-semicolon",
-    }
-)
-
-
-@dataclass(slots=True)
-class _Scan:
-    """What one pass over the source finds; each entry is (why, offset)."""
-
-    escaping: list[tuple[str, int]] = field(default_factory=list)
-    in_table: list[tuple[str, int]] = field(default_factory=list)
-    open_output: bool = False  # an <output> without its end tag
-    too_much: tuple[str, int] | None = None
-
-
-def _scan(text: str) -> _Scan:
-    found = _Scan()
-    stack: list[str] = []
-    lost = bare = 0  # formatting elements closed by another's end tag: the parser opens them again and again
-    position = 0
-    while position < len(text):
-        start = text.find("<", position)
-        chunk_end = len(text) if start == -1 else start
-        _scan_text(text, position, chunk_end, stack, found)
-        if start == -1:
-            break
-        if text.startswith(("<!", "<?"), start):
-            closing = "-->" if text.startswith("<!--", start) else ">"
-            end = text.find(closing, start + 2)
-            position = len(text) if end == -1 else end + len(closing)
-            continue
-        tag = _TAG.match(text, start) if bare <= MAX_DEPTH else None
-        if tag is None:
-            bare += 1
-            if text[start + 1 : start + 2].isalpha() or text.startswith("</", start):
-                position = start + 2  # an unfinished tag: the parser speaks of it
-            else:
-                found.escaping.append(("a bare <", start))
-                position = start + 1
-            continue
-        position = tag.end()
-        name = tag[2].lower()
-        if tag[1]:
-            if name in stack:
-                while stack and (popped := stack.pop()) != name:
-                    lost += popped in _FORMATTING
-                    found.open_output |= popped == "output"
-            continue
-        if len(tag[3]) > 2 * MAX_ATTRIBUTES and len(_ATTRIBUTE.findall(tag[3])) > MAX_ATTRIBUTES:
-            found.too_much = found.too_much or (f"more than {MAX_ATTRIBUTES} attributes on a tag", start)
-        _scan_attributes(text, tag.start(3), tag.end(3), found)
-        if name in _VOID:
-            continue
-        if stack and stack[-1] in _IMPLIED.get(name, ()):
-            stack.pop()
-        stack.append(name)
-        if len(stack) + lost > MAX_DEPTH:
-            found.too_much = found.too_much or (f"nested deeper than {MAX_DEPTH} elements", start)
-        if name in _RAW:
-            end = text.lower().find(f"</{name}", position) if name in stack else -1
-            position = len(text) if end == -1 else end
-    found.open_output |= "output" in stack
-    return found
-
-
-def _scan_text(text: str, start: int, end: int, stack: list[str], found: _Scan) -> None:
-    chunk = text[start:end]
-    if "&" in chunk:
-        _scan_references(chunk, start, found)
-    if stack and stack[-1] in ("table", "tbody", "thead", "tfoot", "tr") and chunk.strip(WHITE_SPACE):
-        found.in_table.append(("text stands directly in a table", start))
-
-
-def _scan_attributes(text: str, start: int, end: int, found: _Scan) -> None:
-    chunk = text[start:end]
-    if "&" in chunk:
-        _scan_references(chunk, start, found)
-    if "<" in chunk:
-        found.escaping.append(("a bare < in an attribute value", start + chunk.index("<")))
-
-
-def _scan_references(chunk: str, offset: int, found: _Scan) -> None:
-    for match in _REFERENCE.finditer(chunk):
-        if match[1] is None:
-            found.escaping.append(("a bare &", offset + match.start()))
-        elif match[1][0] != "#" and match[1] not in named_references:
-            found.escaping.append((f"the unknown reference &{match[1]}", offset + match.start()))
-    for match in _TWICE.finditer(chunk):
-        found.escaping.append(("a reference is escaped twice", offset + match.start()))
-
-
-def _find(text: str) -> list[Span]:
-    spans: list[Span] = []
-    position = 0
-    while (mark := _next_mark(text, position)) is not None:
-        least = spans[-1].end if spans else 0
-        end = _end_of_element(text, mark)
-        start = _start(text, mark, least)
-        if _PAGE.match(text, start) or _PAGE.search(text, least, mark):
-            page = _PAGE.search(text, least, mark)
-            start = _start(text, page.start() if page else mark, least)
-            page_end = _PAGE_END.match(text, end or mark)
-            end = page_end.end() if page_end else end
-        if end is None:
-            spans.append(Span(start, len(text), closed=False))
-            break
-        blank = _BLANK_END.match(text, end)
-        end = blank.end() if blank else end
-        spans.append(Span(start, end))
-        position = end
-    return spans
-
-
-_BLANK_END = re.compile(r"(?:[ \t\r\n]+|<!--(?:(?!-->).)*-->)*", re.DOTALL)
-
-
-def _next_mark(text: str, position: int) -> int | None:
-    """The offset of the next opening of a root, comments passed over."""
-    while (mark := _MARK.search(text, position)) is not None:
-        comment = text.find("<!--", position, mark.start())
-        if comment == -1:
-            return mark.start()
-        end = text.find("-->", comment)
-        if end == -1:
-            return None
-        if end < mark.start():
-            position = end + 3
-            continue
-        position = end + 3
-    return None
-
-
-def _end_of_element(text: str, start: int) -> int | None:
-    opening = _MARK.match(text, start)
-    assert opening is not None
-    name = re.escape(opening[0][1:])
-    depth = 0
-    for tag in re.compile(rf"<!--.*?-->|<(/?){name}(?=[\s/>])[^>]*>", re.IGNORECASE | re.DOTALL).finditer(text, start):
-        if tag[0].startswith("<!--"):
-            continue
-        depth += -1 if tag[1] else 1
-        if depth == 0:
-            return tag.end()
-    return None
-
-
-def _start(text: str, mark: int, least: int) -> int:
-    """Where a document begins: white space, comments and declarations directly before its first tag belong to it."""
-    match = _PROLOGUE.match(text, least)
-    if match is not None and match.end() >= mark:
-        return least
-    return least + len(text[least:mark].rstrip(WHITE_SPACE))
-
-
-def _bound(text: str) -> None:
-    found = _scan(text)
-    if found.too_much is not None:
-        why, offset = found.too_much
-        raise NotWellFormed(why, line_of(text, offset))
+# A bare `<`, a bare `&` (also before a name that needs no semicolon) and an unknown reference are faults of escaping alone;
+# the two about comments are no errors in the HTML Standard of today.
+_NO_ERRORS = frozenset([
+    "expected-named-entity", "expected-numeric-entity", "named-entity-without-semicolon", "numeric-entity-without-semicolon",
+    "expected-tag-name", "expected-tag-name-but-got-right-bracket",
+    "expected-doctype-but-got-chars", "expected-doctype-but-got-start-tag", "expected-doctype-but-got-end-tag",
+    "expected-doctype-but-got-eof",
+    "unexpected-char-in-comment", "unexpected-dash-after-double-dash-in-comment",
+])  # fmt: skip
+# What the parser drops from a text, or replaces.
+_DROPPED = re.compile("[\x00\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+_SEPARATORS = re.compile(f"[{WHITE_SPACE}]+")
 
 
 @dataclass(slots=True)
@@ -281,28 +78,58 @@ class Shape:
     answer: bool = False
     in_dl: bool = False
     strong: bool = False
-    # Headings and the three parts in document order: (name, level of a heading or 0).
+    # Headings and the parts due in document order: (name, level of a heading or 0).
     order: list[tuple[str, int]] = field(default_factory=list)
 
 
+class _OpenElements(list[Any]):
+    """The parser's stack of open elements, bounded: it reopens elements that were closed in the wrong order, again and
+    again, in quadratic time. What `bound` lets through stays far below."""
+
+    def append(self, element: Any) -> None:
+        self._bound()
+        super().append(element)
+
+    def insert(self, index: Any, element: Any) -> None:
+        self._bound()
+        super().insert(index, element)
+
+    def _bound(self) -> None:
+        if len(self) > 2 * MAX_DEPTH:
+            raise NotWellFormed(f"nested deeper than {MAX_DEPTH} elements")
+
+
+class _Parser(html5lib.HTMLParser):
+    def reset(self) -> None:
+        super().reset()
+        self.tree.openElements = _OpenElements()
+
+    def parseError(self, errorcode: str = "", datavars: Any = None) -> None:  # noqa: N802  # html5lib's name
+        if errorcode == "duplicate-attribute":
+            # Marked for `_Reader.attributes`; no attribute's name ends with `=` otherwise.
+            token: Any = self.tokenizer.currentToken
+            if isinstance(token["data"], list):  # else the tag ended with a second name that has no value
+                token["data"].insert(0, [f"{token['data'][-1][0]}=", ""])
+        if errorcode not in _NO_ERRORS and len(self.errors) < MAX_NOTED:
+            super().parseError(errorcode, datavars)
+
+
 def _read(text: str, due: Due) -> Reading[Shape]:
-    parser = html5lib.HTMLParser(tree=html5lib.getTreeBuilder("etree"), namespaceHTMLElements=False)
-    try:
-        tree = parser.parse(text)
-    except RecursionError as error:
-        raise NotWellFormed(f"nested deeper than {MAX_DEPTH} elements") from error
+    parser = _Parser(tree=html5lib.getTreeBuilder("etree"), namespaceHTMLElements=False)
+    tree = parser.parse(text)
     reading = Reading(Shape())
     for (line, column), code, values in parser.errors:
-        if not code.startswith("expected-doctype") and code not in _ESCAPING_ERRORS:
-            reading.fault("well_formed", _message(code, values), f"line {line}, column {column}")
-    found = _scan(text)
+        reading.fault("well_formed", _message(code, values), f"line {line}, column {column}")
+    found = scan(text)
+    for why, offset in found.errors:
+        reading.fault("well_formed", why, line_of(text, offset))
     for why, offset in found.escaping:
         reading.fault("escaping", why, line_of(text, offset))
-    for why, offset in found.in_table:
-        reading.fault("well_formed", why, line_of(text, offset))
-    if re.search(r"<\?xml", text, re.IGNORECASE):
+    if found.declaration:
         reading.fault("native_syntax", "an XML declaration stands in the document")
-    _Reader(reading, due, found.open_output).document(tree, text)
+    if found.page:
+        reading.fault("root_container", "a whole page stands around <main>; the fragment alone is due", "root")
+    _Reader(reading, due, _error_in_answer(text, found, parser.errors)).document(tree)
     return reading
 
 
@@ -314,44 +141,64 @@ def _message(code: str, values: dict[str, Any] | None) -> str:
     return message[:1].lower() + message[1:].rstrip(".")
 
 
+def _error_in_answer(text: str, found: Scan, errors: list[Any]) -> str:
+    """What is wrong where the answer stands: a slot that holds a parse error is absent. Empty = nothing."""
+    if found.answer is None or not errors:
+        return ""
+    start, end = found.answer
+    if end is None:
+        return "the <output> has no end tag: where the answer ends is not known"
+    lines = [0, *(m.end() for m in re.finditer(r"\r\n?|\n", text))]
+    for (line, column), code, _ in errors:
+        # html5lib gives no place for a wrong code point.
+        if code != "invalid-codepoint" and start < lines[min(line, len(lines)) - 1] + column <= end:
+            return f"a parse error stands in the answer: {_message(code, None)}"
+    return "a code point that HTML does not allow stands in the answer" if _DROPPED.search(text, start, end) else ""
+
+
 @dataclass(slots=True)
 class _Reader:
     reading: Reading[Shape]
     due: Due
-    open_output: bool
+    answer_error: str
     seen_ids: set[str] = field(default_factory=set)
-
     broken: bool = False  # the parser met an error and mended it
 
-    def document(self, tree: Any, text: str) -> None:
+    def document(self, tree: Any) -> None:
         reading = self.reading
         self.broken = any(fault.check == "well_formed" for fault in reading.faults)
-        mains = list(tree.iter("main"))
-        if _PAGE.search(re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)):
-            reading.fault("root_container", "a whole page stands around <main>; the fragment alone is due", "root")
-        inside_answer = {inner for e in tree.iter() if e.get("id") == "answer" for inner in e.iter()}
-        for element in tree.iter():
-            if isinstance(element.tag, str):
-                self.element(element, in_answer=element in inside_answer)
-        if not mains:
-            reading.fault("root_container", "there is no <main>", "root")
-            reading.fault("answer_slot", "there is no <main> to hold the answer", "answer")
-            return
-        main = mains[0]
-        if len(mains) > 1:
-            reading.fault("root_container", f"{len(mains)} <main> elements; one is due", "root")
+        everything = [element for element in tree.iter() if isinstance(element.tag, str)]
         body = tree.find("body")
-        if body is not None and (any(c is not main for c in self.elements(body)) or _own_text(body)):
+        main = self.main(everything, tree if body is None else body)
+        if main is not body and body is not None and (self.elements(body) != [main] or _own_text(body)):
             reading.fault("root_container", "something stands beside <main>", "root")
         self.attributes(main, (), "root_container", "main")
-        parts = {name: [e for e in main.iter() if e.get("id") == name] for name in ("answer", "inputs", "steps")}
-        parents = {child: parent for parent in main.iter() for child in parent}
-        dl = self.answer(parts["answer"], parents)
+        due = ("answer", "inputs", "steps") if self.due.graph else ("answer",)
+        inside = [element for element in main.iter() if isinstance(element.tag, str)]
+        parts = {name: [e for e in inside if e.get("id") == name] for name in due}
+        in_answer = {e for output in parts["answer"] for e in output.iter()}
+        for element in tree.iter():
+            self.element(element, in_answer=element in in_answer)
+        parents = {child: parent for parent in inside for child in parent} if parts["answer"] else {}
+        dl = self.answer(parts["answer"], main, parents)
         self.layout(main, dl)
-        self.order(main, parts)
+        for element in inside:
+            if element.tag in _HEADINGS:
+                reading.shape.order.append((element.tag, int(element.tag[1])))
+            reading.shape.order += [(name, 0) for name, found in parts.items() if found and element is found[0]]
         if self.due.graph:
             self.inputs(parts["inputs"])
             self.steps(parts["steps"])
+
+    def main(self, everything: list[Any], body: Any) -> Any:
+        """The `<main>`, or what stands in its place."""
+        mains = [e for e in everything if e.tag == "main"]
+        if len(mains) > 1:
+            self.reading.fault("root_container", f"{len(mains)} <main> elements; one is due", "root")
+        if not mains:
+            self.reading.fault("root_container", "there is no <main>", "root")
+            mains = [e for e in everything if e.tag.rpartition(":")[2] in ("main", "response")]
+        return mains[0] if mains else body
 
     def elements(self, element: Any) -> list[Any]:
         """The child elements. After a parse error the parser opens formatting elements again wherever it goes on: they are
@@ -366,18 +213,19 @@ class _Reader:
 
     def element(self, element: Any, *, in_answer: bool) -> None:
         """What every element is asked, wherever it stands."""
-        if element.tag in ("script", "style"):
+        is_element = isinstance(element.tag, str)  # a comment's tag is a function; its tail is text all the same
+        code = element.tag in ("script", "style")
+        if code:
             self.reading.fault("native_syntax", f"a <{element.tag}> element stands in the document")
-            return
-        identity = element.get("id")
+        identity = element.get("id") if is_element else None
         if identity is not None:
             if identity in self.seen_ids:
-                self.reading.fault("well_formed", f"the id {identity!r} stands twice")
+                self.reading.fault("well_formed", f"the id {identity!r:.60} stands twice")
             self.seen_ids.add(identity)
-        texts = [] if in_answer else [element.text or "", *(child.tail or "" for child in element)]
-        for text in texts:
-            mark = _MARKDOWN.search(text)
-            if mark is not None:
+        outside = not in_answer or identity == "answer"
+        inside = is_element and not in_answer and not code
+        for text in (element.text if inside else None, element.tail if outside else None):
+            if text and (mark := _MARKDOWN.search(text)) is not None:
                 self.reading.fault("native_syntax", f"a Markdown mark stands in the text: {_short(mark[0])}")
 
     def attributes(self, element: Any, known: tuple[str, ...], check: str, at: str) -> dict[str, str]:
@@ -385,9 +233,12 @@ class _Reader:
         for key, value in element.attrib.items():
             if key in known:
                 found[key] = value.strip(WHITE_SPACE)
+            elif key.endswith("="):
+                if key[:-1] in known:
+                    self.reading.fault(check, f"{key[:-1]} stands twice", at)
             elif not (key in _GLOBAL or key.startswith("aria-") or (key.startswith("data-") and key not in _OURS)):
-                self.reading.fault(check, f"the attribute {key!r} is not one that the contract names", at)
-        return found
+                self.reading.fault(check, f"the attribute {key!r:.60} is not one that the contract names", at)
+        return {key: value for key, value in found.items() if f"{key}=" not in element.attrib}
 
     def layout(self, main: Any, dl: Any) -> None:
         """The children of main, and of its sections: the three parts, headings, and nothing else."""
@@ -395,6 +246,8 @@ class _Reader:
         if _own_text(main):
             reading.fault("root_container", "text stands beside the elements of <main>", "main")
         for child in self.elements(main):
+            if child.tag in ("script", "style"):
+                continue
             reading.shape.main_children.append(child.tag)
             if child.tag == "section":
                 reading.fault("root_container", "a <section> stands in <main>", "main", ("semantic_element",))
@@ -417,16 +270,7 @@ class _Reader:
         name = f"<{element.tag}>" + (f" with the id {element.get('id')!r}" if element.get("id") else "")
         self.reading.fault("root_container", f"{name:.60} is not one that the contract names", "main")
 
-    def order(self, main: Any, parts: dict[str, list[Any]]) -> None:
-        order = self.reading.shape.order
-        for element in main.iter():
-            if element.tag in _HEADINGS:
-                order.append((element.tag, int(element.tag[1])))
-            for name, found in parts.items():
-                if found and element is found[0]:
-                    order.append((name, 0))
-
-    def answer(self, elements: list[Any], parents: dict[Any, Any]) -> Any:
+    def answer(self, elements: list[Any], main: Any, parents: dict[Any, Any]) -> Any:
         """Read the answer; the <dl> around it, if it stands in one."""
         reading, check = self.reading, "answer_slot"
         if not elements:
@@ -436,42 +280,48 @@ class _Reader:
             reading.fault("root_container", f"{len(elements)} elements have the id answer; one is due", "answer")
         values = {self.answer_value(element) for element in elements}
         reading.answer = values.pop() if len(values) == 1 else None
-        element = elements[0]
+        output = elements[0]
         reading.shape.answer = True
-        children = self.elements(element)
-        reading.shape.strong = [c.tag for c in children] == ["strong"] and not _own_text(element)
-        return self.dl(element, parents)
+        reading.shape.strong = [c.tag for c in self.elements(output)] == ["strong"] and not _own_text(output)
+        around: list[Any] = []
+        parent = parents.get(output)
+        while parent is not None and parent is not main:
+            around.append(parent)
+            parent = parents.get(parent)
+        for element in around:
+            if element.tag in _HEADINGS or element.get("id") in ("inputs", "steps"):
+                reading.fault(check, f"the answer stands inside a <{element.tag}>", "answer")
+        dl = next((element for element in around if element.tag == "dl"), None)
+        if dl is not None:
+            self.dl(dl, next((element for element in around if element.tag == "dd"), None), output)
+        return dl
 
-    def dl(self, output: Any, parents: dict[Any, Any]) -> Any:
-        dd = parents.get(output)
-        dl = parents.get(dd) if dd is not None and dd.tag == "dd" else None
-        if dl is None or dl.tag != "dl":
-            return None
+    def dl(self, dl: Any, dd: Any, output: Any) -> None:
         reading, check = self.reading, "answer_slot"
         reading.fault(check, "the output stands in a <dl>", "answer", ("dl_for_answer",))
-        terms = [c for c in self.elements(dl) if c.tag == "dt"]
-        term = "".join(terms[0].itertext()).strip(WHITE_SPACE) if terms else ""
-        reading.shape.in_dl = term.casefold() == "answer"
+        term = None
+        children = self.elements(dl)
+        for child in children:
+            if child is dd:
+                break
+            term = child if child.tag == "dt" else term
+        text = "" if term is None else "".join(term.itertext()).strip(WHITE_SPACE)
+        reading.shape.in_dl = dd is not None and text.casefold() == "answer"
         if not reading.shape.in_dl:
-            reading.fault(check, f"the <dt> of the answer is {_short(term)}; Answer is due", "answer")
-        if (
-            [c.tag for c in self.elements(dl)] != ["dt", "dd"]
-            or len(self.elements(dd)) != 1
-            or _own_text(dd)
-            or _own_text(dl)
-        ):
+            reading.fault(check, f"the <dt> of the answer is {_short(text)}; Answer is due", "answer")
+        elif children != [term, dd] or self.elements(dd) != [output] or _own_text(dd) or _own_text(dl):
             reading.fault(check, "the <dl> holds more than the term Answer and the output", "answer")
-        for element in (dl, dd, *terms):
-            self.attributes(element, (), check, "answer")
-        return dl
+        for element in (dl, term, dd):
+            if element is not None:
+                self.attributes(element, (), check, "answer")
 
     def answer_value(self, element: Any) -> Decimal | str | None:
         reading, check, at = self.reading, "answer_slot", "answer"
         if element.tag != "output":
             reading.fault(check, f"the answer stands in a <{element.tag}>; an <output> is due", at)
         self.attributes(element, ("id",), check, at)
-        if self.open_output:
-            reading.fault(check, "the <output> has no end tag: where the answer ends is not known", at)
+        if self.answer_error and not has_control(_all_text(element)):
+            reading.fault(check, self.answer_error, at)
             return None
         children = self.elements(element)
         holder = element
@@ -504,7 +354,9 @@ class _Reader:
     def name(self, text: str | None, check: str, at: str, *, free: bool = False) -> str | None:
         if not text:
             return None
-        if not free and not is_name(text):
+        if has_control(text):
+            self.reading.fault(check, f"a control character in {_short(text)}", at)
+        elif not free and not is_name(text):
             self.reading.fault(check, f"{_short(text)} is not a name of the contract's grammar", at)
         return text
 
@@ -527,11 +379,18 @@ class _Reader:
         count = 0
         for i, row in enumerate(rows):
             if row.tag == "tr" and i == 0 and not any(key in _OURS for key in row.attrib):
-                continue  # a header row
+                self.attributes(row, (), check, part)  # a header row
+                continue
             at = f"{part}[{count}]"
             count += 1
-            for inner in row.iter():
-                if inner is not row and isinstance(inner.tag, str) and inner.tag not in _PHRASING:
+            for inner in row.iter() if len(row) else ():
+                # An element of another namespace (`{...}svg`) is phrasing content.
+                if (
+                    inner is not row
+                    and isinstance(inner.tag, str)
+                    and inner.tag not in _PHRASING
+                    and inner.tag[0] != "{"
+                ):
                     reading.fault(check, f"a <{inner.tag}> stands inside a record", at)
             yield self.attributes(row, known, check, at), at
         if count == 0:
@@ -561,7 +420,8 @@ class _Reader:
     def steps(self, elements: list[Any]) -> None:
         check = "steps_container"
         for attributes, at in self.records(elements, "steps", ("data-id", "data-op", "data-args", "data-value")):
-            args = tuple(self.arg(piece, at) for piece in attributes.get("data-args", "").split())
+            pieces = _SEPARATORS.split(attributes.get("data-args", ""))
+            args = tuple(self.arg(piece, at) for piece in pieces if piece)
             self.reading.steps.append(
                 StepRead(
                     id=self.name(attributes.get("data-id"), check, within(at, ".id")),
@@ -574,6 +434,8 @@ class _Reader:
 
     def arg(self, piece: str, at: str) -> Ref | Decimal | None:
         value = parse_number(piece)
+        if value is None and (value := undress_number(piece)) is not None:
+            self.reading.fault("steps_container", f"{_short(piece)} is not a number", within(at, ".args"))
         if value is not None:
             return value
         name = self.name(piece, "steps_container", within(at, ".args"))
@@ -671,6 +533,8 @@ class _Writer:
         if f"table_for_{part}" in self.rules:
             cell = f"<td>{part}</td>" if self.style == "reordered" else "<td></td>"
             rows = [f"{self.tag('tr', a)}{cell}</tr>" for a in attributes]
+            if self.style == "loose":
+                return [self.tag("table", {"id": part}), *(f"{self.tag('tr', a)}<td>" for a in attributes), "</table>"]
             head = [f"<thead><tr><th>{part}</th></tr></thead>"] if self.style == "page_comments" else []
             return [self.tag("table", {"id": part}), *head, "<tbody>", *rows, "</tbody>", "</table>"]
         end = "" if self.style == "loose" else "</li>"
@@ -690,10 +554,11 @@ def _locate(text: str, at: str) -> tuple[int, int] | None:
         return None
     position = found.start()
     if match[2] is not None:
-        key = "data-name|data-value" if match[1] == "inputs" else "data-id|data-op"
-        records = list(re.compile(rf"<(?:li|tr)\b[^>]*(?:{key})[^>]*>", re.IGNORECASE).finditer(text, position))
+        keys = ("data-name", "data-value") if match[1] == "inputs" else ("data-id", "data-op")
+        tags = re.compile(r"<(?:li|tr)\b[^<>]*+>", re.IGNORECASE).finditer(text, position)
+        records = [tag.start() for tag in tags if any(key in tag[0].lower() for key in keys)]
         if int(match[2]) < len(records):
-            position = records[int(match[2])].start()
+            position = records[int(match[2])]
     return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
 
 
@@ -734,17 +599,23 @@ HTML: Format[Shape] = Format(
                 when="graph",
             ),
             Statement("<main> holds the answer alone.", "<main>에는 답 하나만 둡니다.", when="answer_only"),
+            Statement(
+                "Elements have no attributes but those named here; class, id, style, lang, title, hidden, role, aria-* and data-* "
+                "of your own are free.",
+                "요소에는 여기에 적힌 속성만 쓰세요. 다만 class, id, style, lang, title, hidden, role, aria-*와 따로 만든 data-* 속성은 "
+                "자유롭게 쓸 수 있습니다.",
+            ),
         ),
         "answer_slot": (
             Statement(
-                'The final answer is the text of <output id="answer">, a child of <main>.',
-                '최종 답은 <main>의 자식인 <output id="answer">의 텍스트로 씁니다.',
+                'The final answer is the text of <output id="answer">, a child of <main>, with no element inside it.',
+                '최종 답은 <main>의 자식인 <output id="answer">의 텍스트로 쓰고, 그 안에 다른 요소를 두지 않습니다.',
                 base=True,
                 unless=("semantic_element", "strong_answer"),
             ),
             Statement(
-                'The final answer stands in <output id="answer"> as one value, without other attributes or elements of its own.',
-                '최종 답은 <output id="answer"> 안에 값 하나로 쓰고, 다른 속성이나 요소를 더하지 않습니다.',
+                'The final answer stands in <output id="answer"> as one value and nothing else.',
+                '<output id="answer"> 안에는 최종 답인 값 하나만 씁니다.',
             ),
         ),
         "escaping": (
@@ -761,8 +632,8 @@ HTML: Format[Shape] = Format(
                 base=True,
             ),
             Statement(
-                "The attributes count; the text of a record is free.",
-                "속성의 값으로 판정하며, 레코드의 텍스트는 자유입니다.",
+                "The attributes count; the text and the phrasing elements inside a record are free, other elements are not allowed.",
+                "속성의 값으로 판정합니다. 레코드 안의 텍스트와 구문 콘텐츠(phrasing) 요소는 자유이지만 다른 요소는 둘 수 없습니다.",
             ),
         ),
         "steps_container": (
@@ -778,9 +649,9 @@ HTML: Format[Shape] = Format(
             ),
         ),
     },
-    mark=_MARK,
-    find=_find,
-    bound=_bound,
+    mark=MARK,
+    find=find,
+    bound=bound,
     read=_read,
     render=_render,
     styles=("plain", "compact", "loose", "page_comments", "reordered"),
