@@ -345,7 +345,7 @@ class _Reader:
             reading.shape.args.append((listed is not None and not args, at))
         given = tuple(args)
         if listed is not None:
-            pieces = tuple(self.listed(piece, at) for piece in listed.split())
+            pieces = tuple(self.listed(piece, at) for piece in re.split(r"[ \t\r\n]+", listed) if piece)
             if args:
                 reading.fault(check, "the arguments stand both in an attribute and as elements", at)
             given = pieces if not args or pieces == given else (None,)
