@@ -79,7 +79,7 @@ class Watch:
         left = self._planned - self._before - state["answered"]
         parts = [f"{n} {status}" for status, n in sorted(state["statuses"].items())]
         parts += [f"{state['completion_tokens'] / seconds:.0f} tokens/s", f"{state['in_flight']} in flight"]
-        if state["answered"] and left > 0:
+        if state["answered"] >= max(3, (state["answered"] + left) // 20) and left > 0:  # fewer say nothing
             parts.append(f"about {left * seconds / state['answered'] / 60:.0f} min left")
         if state["cost_usd"]:
             parts.append(f"{state['cost_usd']:.2f} USD")

@@ -45,6 +45,7 @@ class Journal:
         self._written: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._started = time.monotonic()
+        self._first_asked: float | None = None  # an engine's start-up is in no tokens/s
         self._stopped = ""
         self._under_way: set[str] = set()
         self._kept: set[str] = set()
@@ -120,6 +121,8 @@ class Journal:
         if key in self._kept or self._why_stop():
             return False
         self._under_way.add(key)
+        if self._first_asked is None:
+            self._first_asked = time.monotonic()
         return True
 
     async def stop(self, why: str) -> None:
@@ -129,10 +132,10 @@ class Journal:
         return self._why_stop()
 
     async def stats(self) -> dict[str, Any]:
-        """What has happened since this journal began."""
+        """What has happened since this journal began; `seconds` since the first request."""
         done = sum(self._statuses.values())
         return {
-            "seconds": time.monotonic() - self._started,
+            "seconds": 0.0 if self._first_asked is None else time.monotonic() - self._first_asked,
             "statuses": dict(self._statuses),
             "answered": done,
             "in_flight": len(self._under_way),

@@ -25,13 +25,14 @@ from cluster.config import EMBEDDED, Config, as_dict, config_hash, engine_spec, 
 from cluster.display import Watch, show_results
 from cluster.engines import check_engine, port_is_free, serve_command, start_engines
 from cluster.errors import BudgetReached, Incomplete, JobError, StoreError, UsageError
+from cluster.judging import judge_missing, store_verdicts, without_verdict
 from cluster.plan import build_plan, engine_build, hashes, verifier_id
 from cluster.provenance import environment
 from cluster.session import cause, ray_session
 from cluster.store import FolderLock, RunFolder, final_completions, find_run, in_job, new_run, resolve_out, root
 from cluster.summary import spent_costs, spent_tokens, summarize
 from serial7.errors import OperatorError
-from serial7.metrics import ASKED_AGAIN, JUDGED
+from serial7.metrics import ASKED_AGAIN
 
 log = logging.getLogger("cluster")
 
@@ -96,7 +97,7 @@ def score(arguments: Sequence[str]) -> int:
         with ray_session():
             for kind in ("verdicts/instances", "verdicts/findings"):
                 folder.clear(kind)
-            _judge_missing(config, folder, plan)
+            judge_missing(config, folder, plan)
         summary = summarize(folder, verifier_id())
         folder.write_json("summary.json", summary)
     finally:
@@ -199,11 +200,11 @@ class _Run:
         stats: dict[str, Any] = (
             {"stopped": stopped} if stopped or not len(pending) else self._answer(pending, done, journal)
         )
-        _judge_missing(self.config, self.folder, self.plan)
+        judge_missing(self.config, self.folder, self.plan)
         return self._conclude(stats)
 
     def _unjudged(self) -> bool:
-        return bool(_without_verdict(self.folder.read("completions", rows.COMPLETION), self.folder))
+        return bool(without_verdict(self.folder.read("completions", rows.COMPLETION), self.folder))
 
     def _conclude(self, stats: dict[str, Any]) -> int:
         """Count, write and show what the folder holds; `stats`: the journal's last word. Returns the exit code."""
@@ -245,7 +246,7 @@ class _Run:
                 self._write_manifest("running")
                 with Watch(len(self.plan), done, state, lambda s: self._write_status("running", None, s)):
                     for judged in pipeline.stream(self.config, pending, endpoints, actors, journal, self.verifier):
-                        _store_verdicts(self.folder, judged)
+                        store_verdicts(self.folder, judged)
         except Incomplete as error:
             broken = str(error)
         except ray.exceptions.RayError as error:
@@ -373,42 +374,3 @@ def _show_plan(config: Config, plan: pa.Table) -> None:
         log.info("at most %d output tokens", len(plan) * config.sampling.max_tokens)
     if config.kind == "engine":
         log.info("engine: %s", " ".join(serve_command(engine_spec(config), config.engine.port or 8000)))
-
-
-def _judge_missing(config: Config, folder: RunFolder, plan: pa.Table) -> None:
-    """Judge stored completions that have no verdict of this verifier."""
-    completions = folder.read("completions", rows.COMPLETION)
-    todo = _without_verdict(completions, folder)
-    if not todo:
-        return
-    from cluster.pipeline import judge_stored
-
-    log.info("judging %d stored completions", len(todo))
-    columns = ["key", "condition", "level", "format", "source_format", "language", "artifact_id", "rules"]
-    joined = completions.take(todo).join(_indexed(plan.select(columns)), "key")
-    # A list column cannot cross Arrow's join; it is taken by the row that the join found.
-    rules = plan.column("rules").take(joined.column("plan_row"))
-    joined = joined.drop_columns(["plan_row"]).append_column(rows.PLAN.field("rules"), rules)
-    for table in judge_stored(config, joined, verifier_id()):
-        _store_verdicts(folder, table)
-
-
-def _without_verdict(completions: pa.Table, folder: RunFolder) -> list[int]:
-    """The rows of the completions that count and have no verdict of this verifier."""
-    instances = folder.read("verdicts/instances", rows.INSTANCE)
-    current = pc.equal(instances.column("verifier"), verifier_id())
-    judged = set(instances.filter(current).column("key").to_pylist())
-    statuses = completions.column("status").to_pylist()
-    return [i for key, i in final_completions(completions).items() if key not in judged and statuses[i] in JUDGED]
-
-
-def _indexed(plan: pa.Table) -> pa.Table:
-    return plan.drop_columns(["rules"]).append_column("plan_row", pa.array(range(len(plan)), pa.int64()))
-
-
-def _store_verdicts(folder: RunFolder, judged: pa.Table) -> None:
-    from cluster.pipeline import split_verdicts
-
-    instances, findings = split_verdicts(judged)
-    folder.append("verdicts/findings", findings, rows.FINDING)  # first: an instance says that its findings are there
-    folder.append("verdicts/instances", instances, rows.INSTANCE)

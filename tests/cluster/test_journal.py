@@ -81,7 +81,20 @@ def test_what_has_arrived_is_not_asked_again(tmp_path: Path) -> None:
         assert await journal.asks("a")  # the actor that asked died before the answer: another asks
         await journal.append(record("a"))
         assert not await journal.asks("a")
-        assert (await journal.stats())["in_flight"] == 0
+        stats = await journal.stats()
+        assert (stats["in_flight"], stats["answered"], stats["statuses"]) == (0, 1, {"ok": 1})
+        await journal.close()
+
+    asyncio.run(go())
+
+
+def test_speed_is_counted_from_the_first_request(tmp_path: Path) -> None:
+    async def go() -> None:
+        journal = await opened(tmp_path)
+        assert (await journal.stats())["seconds"] == 0
+        await journal.asks("a")
+        await journal.append(record("a"))
+        assert (await journal.stats())["seconds"] > 0
         await journal.close()
 
     asyncio.run(go())
