@@ -1,0 +1,206 @@
+"""The console command `verified-code`. Exit codes: 0 it could judge, 1 failed (`--fail`), 2 wrong usage."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from verified_code.cases import NEGATIVE, POSITIVE, Case
+from verified_code.component import IMPL, SPEC, Component, load_component
+from verified_code.errors import OperatorError
+from verified_code.gate import REASONS, GateReport, GateVerdict, judge
+from verified_code.post2exe import Fidelity, Post2ExeReport, post2exe
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="What 'verified' means: acceptance, binding and fidelity of verified code.",
+)
+_COLOURS = {"bound": "green", "keep": "green", "verified": "green", "not_bound": "red", "accepted_negative": "red",
+            "rejected_positive": "red"}  # fmt: skip
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()
+
+
+def usage_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn an operator's error into one line and exit code 2."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except OperatorError as error:
+            typer.echo(f"verified-code: {error}", err=True)
+            raise typer.Exit(2) from error
+
+    return run
+
+
+@app.callback()
+def _root() -> None:
+    """What 'verified' means: acceptance, binding and fidelity of verified code."""
+
+
+@app.command()
+@usage_errors
+def gate(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Component folders (Spec.dfy and Impl.dfy), or with --batch trees of them.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a component.")] = False,
+    batch: Annotated[bool, typer.Option("--batch", help="Judge every component below the folders.")] = False,
+    members: Annotated[bool, typer.Option(help="Members of the specification's types bind too.")] = False,
+    fail: Annotated[bool, typer.Option("--fail", help="Exit 1 unless every component is bound.")] = False,
+) -> None:
+    """Surface B: does some `ensures` bind to a predicate or function of the specification?"""
+    reports: list[GateReport] = []
+    console = Console(highlight=False, soft_wrap=True)
+    for folder in _components(paths, batch):
+        report = judge(load_component(folder), members=members)
+        reports.append(report)
+        if as_json:
+            typer.echo(json.dumps(report.to_dict(), ensure_ascii=True))
+        else:
+            _show_gate(console, report)
+    if not as_json and len(reports) > 1:
+        counts = {v: sum(r.verdict is v for r in reports) for v in GateVerdict}
+        line = ", ".join(f"{n} {v}" for v, n in counts.items() if n)
+        console.print(Text(f"{len(reports)} components: {line}"))
+    if fail and not all(r.verdict is GateVerdict.BOUND for r in reports):
+        raise typer.Exit(1)
+
+
+def _components(paths: list[Path], batch: bool) -> Iterator[Path]:
+    for path in paths:
+        if not path.exists():
+            raise OperatorError(
+                f"{path}: there is no such folder; name a folder that holds {IMPL}, or a tree with --batch"
+            )
+        if path.name == IMPL and path.is_file():
+            yield path.parent
+        elif not path.is_dir():
+            raise OperatorError(f"{path}: a folder that holds {IMPL} is due")
+        elif not batch:
+            yield path
+        else:
+            found = sorted(_below(path))
+            if not found:
+                raise OperatorError(f"{path}: no folder below it holds {IMPL} or {SPEC}")
+            yield from found
+
+
+def _below(root: Path) -> Iterator[Path]:
+    for folder, _, files in os.walk(root):
+        if IMPL in files or SPEC in files:
+            yield Path(folder)
+
+
+def printable(text: str) -> str:
+    """Text of a model for a terminal: control characters are shown, not obeyed."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
+def _verdict(console: Console, name: str, verdict: str, rest: str = "") -> None:
+    console.print(Text.assemble(f"{printable(name)}: ", (verdict, _COLOURS.get(verdict, "yellow")), printable(rest)))
+
+
+def _show_gate(console: Console, report: GateReport) -> None:
+    literal = (
+        ""
+        if report.verdict == report.paper_literal_verdict
+        else f"  (by the paper's letter: {report.paper_literal_verdict})"
+    )
+    _verdict(console, report.component, report.verdict, literal)
+    for method in report.methods:
+        head = f"  {method.name} at {method.place}: "
+        if method.bindings:
+            for b in method.bindings:
+                note = " (only in a statement within the clause)" if b.statement_only else ""
+                console.print(
+                    Text(
+                        printable(
+                            f"{head}clause {b.clause} names {b.name} at {b.place}, which is {b.symbol}, declared at {b.declared}{note}"
+                        )
+                    )
+                )
+        else:
+            detail = f": {method.detail}" if method.detail else ""
+            exempt = " (exempt)" if method.exempt else ""
+            console.print(Text(printable(f"{head}not bound{exempt}, {REASONS[method.reason]}{detail}")))
+    for flag in report.flags:
+        console.print(Text(printable(f"  bypass: {flag}"), style="yellow"))
+    for unreadable in report.unparsed:
+        console.print(Text(printable(f"  {unreadable}"), style="yellow"))
+
+
+@app.command("post2exe")
+@usage_errors
+def post2exe_command(
+    component: Annotated[Path, typer.Argument(help="A component's folder.")],
+    cases: Annotated[Path, typer.Argument(help="A JSONL file of cases; - reads standard input.")],
+    method: Annotated[str, typer.Option(help="The method, where there are several.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    fail: Annotated[bool, typer.Option("--fail", help="Exit 1 unless the verdict is keep.")] = False,
+) -> None:
+    """Surface C: does the postcondition accept the positive cases and reject the negative ones?"""
+    found = read_cases(cases)
+    report = post2exe(load_component(component), found, method=method)
+    if as_json:
+        typer.echo(json.dumps(report.to_dict(), ensure_ascii=True))
+    else:
+        _show_post2exe(Console(highlight=False, soft_wrap=True), report, found)
+    if fail and report.verdict is not Fidelity.KEEP:
+        raise typer.Exit(1)
+
+
+def read_cases(path: Path) -> list[Case]:
+    """The cases of a JSONL file.
+
+    Raises:
+        OperatorError: names the line that is no case.
+    """
+    try:
+        text = typer.get_text_stream("stdin").read() if str(path) == "-" else path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OperatorError(f"{path}: cannot be read as UTF-8 text ({error})") from error
+    found: list[Case] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                found.append(Case.from_dict(json.loads(line)))
+            except (json.JSONDecodeError, RecursionError) as error:
+                raise OperatorError(f"{path}:{number}: not JSON ({error})") from error
+            except OperatorError as error:
+                raise OperatorError(f"{path}:{number}: {error}") from error
+    return found
+
+
+def _show_post2exe(console: Console, report: Post2ExeReport, cases: list[Case]) -> None:
+    _verdict(
+        console, f"{report.component} {report.method}".strip(), report.verdict, f"  {report.why}" if report.why else ""
+    )
+    for kind in (POSITIVE, NEGATIVE):
+        counts = report.count(kind)
+        line = ", ".join(f"{n} {t}" for t, n in counts.items()) or "none"
+        console.print(Text(f"  {kind}: {line}"))
+    wrong = {POSITIVE: "true", NEGATIVE: "false"}
+    for number, (case, result) in enumerate(zip(cases, report.cases, strict=False), 1):
+        if str(result.truth) != wrong[case.kind]:
+            shown = json.dumps({"input": case.input, "output": case.output}, ensure_ascii=True)
+            console.print(Text(f"  case {number} ({case.kind}): {result.truth} {printable(result.why)} {shown:.160}"))
+
+
+def component_name(component: Component) -> str:
+    return component.path.name or str(component.path)
