@@ -22,30 +22,40 @@ MAX_VALUES_OF_A_TYPE = 10_000
 MAX_SUBSETS_OF = 12
 
 
-def conjuncts(node: s.Node | None) -> list[s.Node]:
-    """The conjuncts of a condition, from the left."""
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "==", "in": "!in", "!in": "in"}
+
+
+def conjuncts(node: s.Node | None, *, negated: bool = False) -> list[s.Node]:
+    """The conjuncts of a condition, or of its negation, from the left."""
     found: list[s.Node] = []
-    todo = [node] if node is not None else []
+    todo = [(node, negated)] if node is not None else []
     while todo:
-        current = todo.pop()
-        if isinstance(current, s.Binary) and current.op == "&&":
-            todo += [current.right, current.left]
+        current, negate = todo.pop()
+        if isinstance(current, s.Unary) and current.op == "!":
+            todo.append((current.of, not negate))
+        elif isinstance(current, s.Binary) and current.op == ("||" if negate else "&&"):
+            todo += [(current.right, negate), (current.left, negate)]
+        elif isinstance(current, s.Binary) and negate and current.op in ("==>", "<=="):
+            premise, conclusion = current.left, current.right
+            if current.op == "<==":
+                premise, conclusion = conclusion, premise
+            todo += [(conclusion, True), (premise, False)]
+        elif negate and isinstance(current, s.Binary) and current.op == "&&":
+            sides = [s.Unary(n.at, "!", n) for n in (current.left, current.right)]
+            found.append(s.Binary(current.at, "||", sides[0], sides[1]))
+        elif negate and isinstance(current, s.Binary) and current.op in _OPPOSITE:
+            found.append(s.Binary(current.at, _OPPOSITE[current.op], current.left, current.right))
+        elif negate:
+            found.append(s.Unary(current.at, "!", current))
         else:
             found.append(current)
     return found
 
 
 def guards(node: s.Quantifier) -> list[s.Node]:
-    """What must hold of the variables for the body to matter: the range, and the antecedent or the conjuncts."""
-    found = conjuncts(node.range)
-    body = node.body
-    if node.kind == "exists":
-        return found + conjuncts(body)
-    while isinstance(body, s.Binary) and body.op in ("==>", "<=="):
-        found += conjuncts(body.left if body.op == "==>" else body.right)
-        body = body.right if body.op == "==>" else body.left
-    # forall x :: outside(x) || p(x) guards by the negation of the first alternative; that is not looked for
-    return found
+    """What must hold of the variables for the body to decide: of `exists` the range and the body, of `forall` the range
+    and the negation of the body. Dafny's own heuristics look for bounds in the same places."""
+    return conjuncts(node.range) + conjuncts(node.body, negated=node.kind == "forall")
 
 
 def assignments(

@@ -56,8 +56,9 @@ def run(ensures: str, cases: list[Case] = MAXIMUM, requires: str = "|s| > 0") ->
         ("ensures Never(s, r)", Fidelity.INCONCLUSIVE),
         ("ensures MaxOk(s, r) && Never(s, r)", Fidelity.INCONCLUSIVE),
         ("", Fidelity.INCONCLUSIVE),
-        ("ensures forall x: int :: x > r ==> x !in s", Fidelity.INCONCLUSIVE),
-        ("ensures forall x: int :: x > r", Fidelity.REJECTED_POSITIVE),
+        ("ensures r in s && forall x: int :: x > r ==> x !in s", Fidelity.KEEP),
+        ("ensures forall x: int :: x * x > r - 100", Fidelity.INCONCLUSIVE),
+        ("ensures forall x: int :: x * x > r", Fidelity.REJECTED_POSITIVE),
         ("ensures s[9] == 1", Fidelity.INCONCLUSIVE),
     ],
 )
