@@ -15,6 +15,7 @@ from rich.text import Text
 
 from verified_code.cases import NEGATIVE, POSITIVE, Case
 from verified_code.component import IMPL, SPEC, Component, load_component
+from verified_code.corpus import parse_corpus
 from verified_code.errors import OperatorError
 from verified_code.gate import REASONS, GateReport, GateVerdict, judge
 from verified_code.post2exe import Fidelity, Post2ExeReport, post2exe
@@ -145,6 +146,34 @@ def _show_gate(console: Console, report: GateReport) -> None:
         console.print(Text(printable(f"  {unreadable}"), style="yellow"))
 
 
+@app.command("parse")
+@usage_errors
+def parse_command(
+    paths: Annotated[list[Path], typer.Argument(help="Dafny files, or folders of them.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    ill_formed: Annotated[
+        Path | None, typer.Option(help="A file that names, one a line, the files that are no Dafny.")
+    ] = None,
+) -> None:
+    """How much of a corpus the front end reads, and what it cannot, by construct."""
+    try:
+        bad = [] if ill_formed is None else ill_formed.read_text("utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OperatorError(f"{ill_formed}: cannot be read ({error})") from error
+    report = parse_corpus(paths, [line.strip() for line in bad if line.strip()])
+    if as_json:
+        typer.echo(json.dumps(report.to_dict(), ensure_ascii=True))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    for construct, refused in report.by_construct().items():
+        console.print(Text(printable(f"{len(refused)} x {construct}"), style="yellow"))
+        for one in refused[:3]:
+            console.print(Text(printable(f"  {one.place}: {one.why}")))
+    share = "" if report.share is None else f" ({report.share:.1%})"
+    excluded = f", {report.excluded} excluded as ill-formed" if report.excluded else ""
+    console.print(Text(f"{report.parsed} of {report.files} files parsed{share}{excluded}", style="bold"))
+
+
 @app.command("post2exe")
 @usage_errors
 def post2exe_command(
@@ -204,3 +233,7 @@ def _show_post2exe(console: Console, report: Post2ExeReport, cases: list[Case]) 
 
 def component_name(component: Component) -> str:
     return component.path.name or str(component.path)
+
+
+if __name__ == "__main__":
+    main()

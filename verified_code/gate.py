@@ -44,6 +44,7 @@ REASONS = {
     "spec_member": "the name is a member of a type of the specification, no declaration of its top level or of a module",
     "not_in_scope": "the specification declares the name where the clause cannot see it",
     "impl_only_symbol": "the predicate or function named is declared by the implementation only",
+    "undeclared": "the clause names something that is declared nowhere",
 }
 
 
@@ -260,7 +261,7 @@ class _Gate:
             }.get(reference.how, "other_kind")
         if reference.name in self.in_types:
             return "" if self.with_members and reference.how == "member" else "spec_member"
-        return None
+        return "undeclared" if reference.how == "unresolved" else None
 
     def _opens(self, module: Module, name: str) -> bool:
         symbol = module.symbols.get(name)

@@ -219,7 +219,10 @@ def decide(results: Sequence[CaseResult]) -> tuple[Fidelity, str]:
             return Fidelity.INCONCLUSIVE, f"case {number}: {result.why}"
     for kind, due in ((POSITIVE, Truth.TRUE), (NEGATIVE, Truth.FALSE)):
         if not any(r.kind == kind and r.truth is due for r in results):
-            return Fidelity.INCONCLUSIVE, f"no {kind} case was evaluated"
+            of_kind = [r for r in results if r.kind == kind]
+            outside = sum(r.truth is Truth.INVALID_CASE for r in of_kind)
+            why = f": {outside} of {len(of_kind)} lie outside the precondition or the signature" if outside else ""
+            return Fidelity.INCONCLUSIVE, f"no {kind} case was evaluated{why}"
     return Fidelity.KEEP, ""
 
 

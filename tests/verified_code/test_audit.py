@@ -76,11 +76,12 @@ def test_a_conditional_audit_asks_only_what_survived(tmp_path: Path) -> None:
 
 
 def test_counts_are_conditional_and_say_so(tmp_path: Path) -> None:
-    samples = tree(tmp_path, {"a": "Double(x, r)", "b": "r == 2 * x", "c": "method M(x: int) returns (r: int) { }", "d": "Weak(x, r)"})
+    samples = tree(
+        tmp_path,
+        {"a": "Double(x, r)", "b": "r == 2 * x", "c": "method M(x: int) returns (r: int) { }", "d": "Weak(x, r)"},
+    )
     fails = {"double/d"}
-    records = [
-        audit_sample(s, passed, lambda s: Outcome("fail" if s.id in fails else "pass", "x")) for s in samples
-    ]
+    records = [audit_sample(s, passed, lambda s: Outcome("fail" if s.id in fails else "pass", "x")) for s in samples]
     found = counts(records, "mine")
     assert found["table3"] == [{"benchmark": "mine", "attempted": 4, "accepted": 4, "any_ensures": 3, "bound": 2}]
     assert found["table5"] == [{"benchmark": "mine", "attempted": 4, "fully_verified": 2, "failed": 1}]
@@ -144,4 +145,9 @@ def test_the_report_is_whole_and_escapes_what_samples_say(tmp_path: Path) -> Non
     summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
     assert [s["stage"] for s in summary["cascade"]] == [ACCEPTANCE, BINDING, TESTS, POST2EXE]
     assert summary["bypass_flags"] == {"trivial_true": 1}
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["cascade.svg", "records.jsonl", "report.html", "summary.json"]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "cascade.svg",
+        "records.jsonl",
+        "report.html",
+        "summary.json",
+    ]

@@ -1,0 +1,13 @@
+include "Spec.dfy"
+
+method Clamp(x: int, lo: int, hi: int) returns (r: int)
+  requires lo <= hi
+{
+  if x < lo {
+    r := lo;
+  } else if x > hi {
+    r := hi;
+  } else {
+    r := x;
+  }
+}

@@ -1,0 +1,4 @@
+predicate IsRoot(n: int, r: int)
+{
+  r >= 0
+}

@@ -1,0 +1,16 @@
+include "Spec.dfy"
+
+method CountOccurrences(s: seq<int>, x: int) returns (c: int)
+{
+  c := 0;
+  var i := 0;
+  while i < |s|
+    invariant 0 <= i <= |s|
+    invariant c == Count(s[..i], x)
+  {
+    assert s[..i + 1][..i] == s[..i];
+    if s[i] == x { c := c + 1; }
+    i := i + 1;
+  }
+  assert s[..|s|] == s;
+}

@@ -1,0 +1,9 @@
+predicate Sorted(s: seq<int>)
+{
+  forall i, j :: 0 <= i < j < |s| ==> s[i] <= s[j]
+}
+
+predicate IsMerged(a: seq<int>, b: seq<int>, r: seq<int>)
+{
+  Sorted(r) && (forall v: int :: multiset(r)[v] == multiset(a)[v] + multiset(b)[v])
+}
