@@ -146,6 +146,155 @@ def _show_gate(console: Console, report: GateReport) -> None:
         console.print(Text(printable(f"  {unreadable}"), style="yellow"))
 
 
+@app.command()
+@usage_errors
+def verify(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Component folders (Impl.dfy and Spec.dfy), or with --batch trees of them.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a component.")] = False,
+    batch: Annotated[bool, typer.Option("--batch", help="Verify every component below the folders.")] = False,
+    dafny: Annotated[str, typer.Option(help="Dafny's path; default: from the PATH.")] = "",
+    z3: Annotated[str, typer.Option(help="z3's path; default: $VERIFIED_CODE_Z3, beside Python, PATH.")] = "",
+    time_limit: Annotated[int, typer.Option(min=1, help="Seconds for one obligation.")] = 20,
+    wall: Annotated[float, typer.Option(min=1, help="Seconds for one component, on our clock.")] = 180.0,
+    cache: Annotated[
+        Path | None, typer.Option(help="A folder that keeps results by content, tools and limits.")
+    ] = None,
+    fail: Annotated[bool, typer.Option("--fail", help="Exit 1 unless every component is verified.")] = False,
+) -> None:
+    """Surface A: does the verifier accept, by the whole rule and not by its exit code?"""
+    from verified_code.acceptance import Cached, Verifier, VerifyRequest
+    from verified_code.dafny_tool import find_dafny
+
+    tool = find_dafny(dafny, z3)
+    if tool.warning():
+        typer.echo(f"verified-code: {tool.warning()}", err=True)
+    verifier: Verifier = tool if cache is None else Cached(tool, cache)
+    console = Console(highlight=False, soft_wrap=True)
+    accepted = asked = 0
+    for folder in _components(paths, batch):
+        result = verifier.verify(VerifyRequest(folder, time_limit, wall))
+        asked += 1
+        accepted += result.accepted
+        if as_json:
+            typer.echo(json.dumps({"component": str(folder), **result.to_dict()}, ensure_ascii=True))
+            continue
+        counts = f"  {result.verified} verified, {result.errors} errors, {result.wall_s:.1f} s"
+        _verdict(console, folder.name, result.status, counts + (f"  {result.why}" if result.why else ""))
+    if not as_json and asked > 1:
+        console.print(Text(f"{accepted} of {asked} components accepted by {verifier.name}, z3 {tool.z3_version}"))
+    if fail and accepted < asked:
+        raise typer.Exit(1)
+
+
+@app.command()
+@usage_errors
+def audit(
+    folder: Annotated[Path | None, typer.Argument(help="Tasks, each with a folder a sample.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where records and report go; the same command goes on there.")
+    ] = None,
+    counts: Annotated[Path | None, typer.Option(help="Print the paper's tables from a file of counts instead.")] = None,
+    name: Annotated[str, typer.Option(help="What the report calls the samples.")] = "",
+    jobs: Annotated[int, typer.Option(min=1, help="Samples at once.")] = max(1, (os.cpu_count() or 2) // 2),
+    conditional: Annotated[
+        bool, typer.Option("--conditional", help="Ask a surface only of what passed the one before.")
+    ] = False,
+    tools: Annotated[bool, typer.Option(help="Ask Dafny and run hidden tests.")] = True,
+    dafny: Annotated[str, typer.Option(help="Dafny's path; default: from the PATH.")] = "",
+    z3: Annotated[str, typer.Option(help="z3's path; default: $VERIFIED_CODE_Z3, beside Python, PATH.")] = "",
+    time_limit: Annotated[int, typer.Option(min=1, help="Seconds for one obligation.")] = 20,
+) -> None:
+    """All surfaces of a folder of samples: records, the paper's tables 3, 4, 5, 7, the cascade, pass@k."""
+    from verified_code.auditing import audit_folder, threads
+    from verified_code.report import show, show_table
+    from verified_code.surfaces import find_surfaces
+    from verified_code.tables import tables
+
+    console = Console(highlight=False)
+    if counts is not None:
+        if folder is not None:
+            raise OperatorError("give either a folder of samples or --counts FILE, not both")
+        for table in tables(_read_counts(counts)):
+            show_table(console, table)
+        return
+    if folder is None or out is None:
+        raise OperatorError("give a folder of samples and --out DIR, or --counts FILE")
+    surfaces = find_surfaces(dafny=dafny, z3=z3, time_limit_s=time_limit, cache=out / "verifier", tools=tools)
+    for note in surfaces.notes:
+        typer.echo(f"verified-code: {note}", err=True)
+    summary, records = audit_folder(
+        folder,
+        surfaces,
+        out,
+        name=name,
+        conditional=conditional,
+        each=threads(jobs),
+        say=lambda line: typer.echo(f"verified-code: {line}", err=True),
+    )
+    show(console, summary)
+    typer.echo(f"{out}: report.html, cascade.svg, summary.json, records.jsonl")
+    broken = sum("traceback" in r for r in records)
+    if broken:
+        typer.echo(f"verified-code: our own code broke on {broken} samples; please report them", err=True)
+        raise typer.Exit(1)
+
+
+def _read_counts(path: Path) -> dict[str, Any]:
+    try:
+        read = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise OperatorError(f"{path}: cannot be read as JSON ({error})") from error
+    if not isinstance(read, dict):
+        raise OperatorError(f"{path}: an object with table3, table4, table5 or table7 is due")
+    return read
+
+
+@app.command()
+@usage_errors
+def demo(
+    out: Annotated[
+        Path | None, typer.Option(help="Keep records and report there; default: a folder for the moment.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Samples at once.")] = 2,
+    tools: Annotated[bool, typer.Option(help="Ask Dafny and run hidden tests.")] = True,
+) -> None:
+    """The cascade over the 24 tasks that ship, each sample against its label; exit 1 if one is not as expected."""
+    import tempfile
+    from importlib.resources import as_file, files
+
+    from verified_code.auditing import audit_folder, caught_by, differences, threads
+    from verified_code.report import show
+    from verified_code.samples import load_samples
+    from verified_code.surfaces import find_surfaces
+
+    console = Console(highlight=False)
+    surfaces = find_surfaces(tools=tools)
+    for note in surfaces.notes:
+        typer.echo(f"verified-code: {note}", err=True)
+    with tempfile.TemporaryDirectory() as temporary, as_file(files("verified_code").joinpath("data/tasks")) as tasks:
+        summary, records = audit_folder(
+            tasks,
+            surfaces,
+            out or Path(temporary),
+            name="The tasks that ship",
+            each=threads(jobs),
+            say=lambda line: typer.echo(f"verified-code: {line}", err=True),
+        )
+        wrong = differences(load_samples(tasks), records)
+    show(console, summary)
+    if "not_run" not in {r["acceptance"] for r in records} | {r["tests"] for r in records}:
+        kinds = ("A", "B", "flags", "C.tests", "C.post2exe", None)
+        caught = {kind: sum(caught_by(r) == kind for r in records) for kind in kinds}
+        console.print(Text("caught by: " + ", ".join(f"{kind or 'nothing'} {n}" for kind, n in caught.items())))
+    for line in wrong:
+        console.print(Text(printable(line), style="red"))
+    console.print(Text(f"{len(records)} samples, {len(wrong)} verdicts not as labelled", style="bold"))
+    if wrong:
+        raise typer.Exit(1)
+
+
 @app.command("parse")
 @usage_errors
 def parse_command(
