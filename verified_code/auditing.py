@@ -10,10 +10,9 @@ import contextlib
 import hashlib
 import json
 import os
-import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +27,21 @@ BROKEN = "error"
 AUDIT_VERSION = 1
 
 Record = dict[str, Any]
-Each = Callable[[Callable[[Sample], Record], Sequence[Sample]], Iterable[Record]]
+Each = Callable[[Sequence[Sample]], Iterable[tuple[Sample, Record]]]
+"""Samples -> (sample, record) as they are done, in any order."""
 
 
-def threads(jobs: int) -> Each:
+def threads(surfaces: Surfaces, *, conditional: bool = False, jobs: int = 1) -> Each:
     """Several samples at once: their time goes by in the tools."""
 
-    def each(function: Callable[[Sample], Record], samples: Sequence[Sample]) -> Iterator[Record]:
+    def each(samples: Sequence[Sample]) -> Iterator[tuple[Sample, Record]]:
         with ThreadPoolExecutor(jobs, thread_name_prefix="audit") as pool:
-            yield from pool.map(function, samples)
+            asked = {pool.submit(record_of, sample, surfaces, conditional): sample for sample in samples}
+            try:
+                for done in as_completed(asked):
+                    yield asked[done], done.result()
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
 
     return each
 
@@ -62,38 +67,36 @@ def record_of(sample: Sample, surfaces: Surfaces, conditional: bool) -> Record:
 
 def audit_folder(
     root: Path,
-    surfaces: Surfaces,
     out: Path,
+    each: Each,
     *,
-    name: str = "",
+    identity: Mapping[str, Any],
     conditional: bool = False,
-    each: Each | None = None,
+    name: str = "",
     say: Callable[[str], None] = lambda _line: None,
 ) -> tuple[Summary, list[Record]]:
     """Audit every sample below `root` into `out` (journal, records, summary, page, figure).
+
+    Args:
+        each: makes the records; `identity`: the tools that it asks, part of what a kept record depends on.
 
     Raises:
         OperatorError: no samples there, or `out` cannot be written; what was recorded is kept.
     """
     samples = load_samples(root)
     journal = Journal(out / JOURNAL)
-    keys = {s.id: key_of(s, surfaces.identity, conditional) for s in samples}
-    todo = [s for s in samples if keys[s.id] not in journal.records]
-    if len(todo) < len(samples):
-        say(f"{len(samples) - len(todo)} of {len(samples)} samples are recorded already")
-
-    def work(sample: Sample) -> Record:
-        record = record_of(sample, surfaces, conditional)
+    keys = {s.id: key_of(s, identity, conditional) for s in samples}
+    found = {s.id: journal.records[keys[s.id]] for s in samples if keys[s.id] in journal.records}
+    if found:
+        say(f"{len(found)} of {len(samples)} samples are recorded already")
+    todo = [s for s in samples if s.id not in found]
+    for number, (sample, record) in enumerate(each(todo) if todo else (), 1):
+        found[sample.id] = record
         if record[ACCEPTANCE] != BROKEN:
             journal.keep(keys[sample.id], record)
-        return record
-
-    fresh: dict[tuple[str, str], Record] = {}
-    for number, record in enumerate((each or threads(1))(work, todo), 1):
-        fresh[record["task"], record["sample"]] = record
         if number % 10 == 0 or number == len(todo):
             say(f"{number} of {len(todo)} samples audited")
-    records = [fresh.get((s.task.name, s.name)) or journal.records[keys[s.id]] for s in samples]
+    records = [found[s.id] for s in samples]
     summary = summarize(records, name or root.resolve().name)
     write_report(out, summary, records)
     return summary, records
@@ -104,7 +107,6 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = threading.Lock()
         self.records: dict[str, Record] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,17 +125,16 @@ class Journal:
 
     def keep(self, key: str, record: Record) -> None:
         line = json.dumps({"key": key, "record": record}, ensure_ascii=True, sort_keys=True) + "\n"
-        with self._lock:
-            try:
-                with self._path.open("ab") as file:
-                    file.write(line.encode())
-                    file.flush()
-                    os.fsync(file.fileno())
-            except OSError as error:
-                raise OperatorError(
-                    f"{self._path}: cannot be written ({error.strerror}); what was recorded is kept"
-                ) from error
-            self.records[key] = record
+        try:
+            with self._path.open("ab") as file:
+                file.write(line.encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise OperatorError(
+                f"{self._path}: cannot be written ({error.strerror}); what was recorded is kept"
+            ) from error
+        self.records[key] = record
 
 
 # -- the set that ships --------------------------------------------------------------------------------------------------

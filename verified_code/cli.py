@@ -226,11 +226,11 @@ def audit(
         typer.echo(f"verified-code: {note}", err=True)
     summary, records = audit_folder(
         folder,
-        surfaces,
         out,
-        name=name,
+        threads(surfaces, conditional=conditional, jobs=jobs),
+        identity=surfaces.identity,
         conditional=conditional,
-        each=threads(jobs),
+        name=name,
         say=lambda line: typer.echo(f"verified-code: {line}", err=True),
     )
     show(console, summary)
@@ -276,10 +276,10 @@ def demo(
     with tempfile.TemporaryDirectory() as temporary, as_file(files("verified_code").joinpath("data/tasks")) as tasks:
         summary, records = audit_folder(
             tasks,
-            surfaces,
             out or Path(temporary),
+            threads(surfaces, jobs=jobs),
+            identity=surfaces.identity,
             name="The tasks that ship",
-            each=threads(jobs),
             say=lambda line: typer.echo(f"verified-code: {line}", err=True),
         )
         wrong = differences(load_samples(tasks), records)

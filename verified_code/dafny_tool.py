@@ -44,7 +44,8 @@ _TRAILER = re.compile(
 _COUNT = re.compile(r"(\d+) (time outs?|out of resource|out of memory|inconclusive|solver exceptions?)")
 _MESSAGE = re.compile(r"^(?P<file>[^\n(]*)\((?P<line>\d+),(?P<column>-?\d+)\): (?P<message>.*)$", re.MULTILINE)
 _COUNTED = re.compile(r"^\d+ (?P<what>parse|resolution/type) errors? detected in ", re.MULTILINE)
-_ADDRESSED = re.compile(r"Error: |Verification |timed out|Timed out")
+_MISSING_FILE = re.compile(r"Unable to open included file|Error opening file")
+_ADDRESSED = re.compile(r"Error\b|Verification |timed out|Timed out")
 
 
 def dafny_methods(component: Path) -> list[str]:
@@ -237,7 +238,7 @@ def read_text(done: Finished) -> Said:
         text=text,
         killed=done.killed,
         parse_errors="parse" in counted,
-        resolve_errors="resolution/type" in counted,
+        resolve_errors="resolution/type" in counted or _MISSING_FILE.search(out) is not None,
         diagnostics=tuple(diagnostics[:MAX_DIAGNOSTICS]),
     )
     if len(trailers) != 1:
