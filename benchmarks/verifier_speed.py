@@ -2,7 +2,7 @@
 """Verdicts a second on one core, side by side in one run with the bare parsers: benchmarks/verifier_speed.py [seconds].
 
 For each format: the strict parse alone by the required library (what any verifier with the same strictness must pay), the
-whole verdict on gold documents of the starter grid, and on damaged ones. CPU time, interleaved rounds, best of each. The
+whole verdict on gold documents of the grid, and on damaged ones. CPU time, interleaved rounds, best of each. The
 last line is the ratio over the grid: verdicts a second / strict parses a second; 1 would be a verdict for the price of
 the parse.
 """
@@ -30,7 +30,7 @@ from serial7.artifacts import load_artifacts
 from serial7.formats import FORMATS
 from serial7.formats.latex import _CONTEXT
 from serial7.fuzz import damage
-from serial7.grid import starter_grid
+from serial7.grid import load_grid
 from serial7.prompts import gold_answer
 from serial7.verify import verify
 
@@ -71,7 +71,7 @@ def main(budget: float) -> None:
     artifacts = load_artifacts()
     chance = random.Random(7)
     documents = {name: [] for name in FORMATS}  # type: dict[str, list[tuple[str, tuple[str, ...], object]]]
-    for request in starter_grid():
+    for request in load_grid():
         if request.format:
             artifact = artifacts[request.artifact_id]
             documents[request.format].append((gold_answer(request, artifact), request.rules, artifact.ir))

@@ -25,8 +25,9 @@ from omegaconf.errors import OmegaConfBaseException
 from cluster.engines import EngineSpec
 from cluster.errors import UsageError
 from serial7.artifacts import LANGUAGES
+from serial7.errors import OperatorError
 from serial7.formats import FORMATS
-from serial7.grid import CONDITIONS, LEVELS
+from serial7.grid import CONDITIONS, LEVELS, load_grid
 
 EMBEDDED = "embedded"  # engine.model of the demo
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
@@ -104,11 +105,13 @@ class Budget:
 
 @dataclass(frozen=True)
 class Config:
-    """One run. `limit`: that many requests, spread evenly; empty lists select everything."""
+    """One run. `data`: a folder with `artifacts.jsonl` and `grid.jsonl`, empty = what ships. `limit`: that many requests,
+    spread evenly; empty lists select everything."""
 
     model: str = "???"
     kind: str = "???"
     suite: str = "serial7"
+    data: str = ""
     out: str = "runs"
     limit: int | None = None
     conditions: list[str] = field(default_factory=list)
@@ -200,7 +203,19 @@ def load(arguments: Sequence[str], configs: Path = CONFIGS) -> Config:
         raise UsageError(f"configs/model/{name}.yaml: {str(error).splitlines()[0]}") from error
     assert isinstance(config, Config)
     _check_values(config)
-    return config
+    return dataclasses.replace(config, data=_data_set(config.data))
+
+
+def _data_set(data: str) -> str:
+    """The absolute folder of a data set of the user's own; a relative one is taken from where the command runs."""
+    if not data:
+        return ""
+    folder = str(Path(data).resolve())
+    try:
+        load_grid(folder)
+    except OperatorError as error:
+        raise UsageError(f"data: {error}; `serial7 grid --data {data} --draw` draws the grid of a set") from error
+    return folder
 
 
 def _dotlist(arguments: Sequence[str]) -> DictConfig:

@@ -44,9 +44,9 @@ JUDGED_ROW = pa.schema(
 )
 
 
-def ask(batch: pa.Table) -> pa.Table:
+def ask(batch: pa.Table, data: str) -> pa.Table:
     """Plan rows -> the same with the chat messages of each (JSON). Pure."""
-    artifacts = load_artifacts()
+    artifacts = load_artifacts(data)
     texts = [json.dumps(prompts.messages(r, artifacts[r.artifact_id])) for r in map(request_of, batch.to_pylist())]
     return batch.append_column("messages", pa.array(texts, pa.string())).cast(ASKED)
 
@@ -174,7 +174,7 @@ class Answerer:
             if not await still_wanted():
                 return None
             request = request_of(row)
-            text = prompts.gold_answer(request, load_artifacts()[request.artifact_id])
+            text = prompts.gold_answer(request, load_artifacts(self._config.data)[request.artifact_id])
             return Completion("ok", text=text, finish_reason="stop", observed_model="gold", asked_at=time.time())
         # A repeat is another sample: its own seed where the run has one.
         seed: int | None = self._config.sampling.seed
@@ -187,14 +187,15 @@ class Answerer:
 class Verifier:
     """Judges completions, each in a limited process whose death costs one record."""
 
-    def __init__(self, reasoning_end: list[str], verifier: str) -> None:
+    def __init__(self, data: str, reasoning_end: list[str], verifier: str) -> None:
         self._guard = Guard(_judge_row, _dead_row)
+        self._data = data
         self._reasoning_end = tuple(reasoning_end)
         self._verifier = verifier
 
     def __call__(self, batch: pa.Table) -> pa.Table:
         todo = [row for row in batch.to_pylist() if row["status"] in JUDGED]
-        found = self._guard.map((row, self._reasoning_end) for row in todo)
+        found = self._guard.map((row, self._data, self._reasoning_end) for row in todo)
         judged = [
             {"key": row["key"], "request_id": row["request_id"], "verifier": self._verifier, **verdict}
             for row, verdict in zip(todo, found, strict=True)
@@ -202,14 +203,14 @@ class Verifier:
         return rows.table(judged, JUDGED_ROW)
 
 
-Job = tuple[dict[str, Any], tuple[str, ...]]
+Job = tuple[dict[str, Any], str, tuple[str, ...]]
 
 
 def _judge_row(job: Job) -> dict[str, Any]:
-    row, ends = job
+    row, data, ends = job
     request = request_of(row)
     try:
-        return _verdict_row(judge(request, load_artifacts()[request.artifact_id], row["text"], ends))
+        return _verdict_row(judge(request, load_artifacts(data)[request.artifact_id], row["text"], ends))
     except MemoryError:
         raise  # the guard's limit: the answer's doing
     except Exception:  # ours: an ERROR of this row, never scored; the run says so and ends with exit code 1
@@ -220,7 +221,7 @@ def _dead_row(job: Job, why: str) -> dict[str, Any]:
     request = request_of(job[0])
     if request.condition == "derive":
         return _verdict_row(Verdict((Finding("semantic.answer", Outcome.FAIL, why),)))
-    ir = load_artifacts()[request.artifact_id].ir
+    ir = load_artifacts(job[1])[request.artifact_id].ir
     arguments = {"format": request.format, "condition": request.condition, "rules": request.rules, "gold": ir}
     return _verdict_row(exceeded(why, **arguments))  # type: ignore[arg-type]
 
@@ -250,7 +251,7 @@ def stream(
     )
     dataset = (
         _blocks(plan)
-        .map_batches(ask, batch_format="pyarrow", batch_size=None, num_cpus=0.1)
+        .map_batches(ask, fn_args=(config.data,), batch_format="pyarrow", batch_size=None, num_cpus=0.1)
         .map_batches(
             Answerer,
             fn_constructor_args=(config, endpoints, engines, journal),
@@ -275,7 +276,7 @@ def _blocks(table: pa.Table, size: int = BLOCK_ROWS) -> Any:
 def _judged(dataset: Any, config: Config, verifier: str) -> Iterator[pa.Table]:
     judged = dataset.map_batches(
         Verifier,
-        fn_constructor_args=(config.reasoning_end, verifier),
+        fn_constructor_args=(config.data, config.reasoning_end, verifier),
         batch_format="pyarrow",
         batch_size=None,
         compute=ray.data.ActorPoolStrategy(size=config.verifiers),

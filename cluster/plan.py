@@ -21,7 +21,7 @@ from serial7.formats import FORMATS
 def build_plan(config: Config) -> pa.Table:
     """The plan rows of a config (schema `rows.PLAN`), in the order in which they are asked."""
     requests = grid.select(
-        grid.starter_grid(),
+        grid.load_grid(config.data),
         limit=config.limit,
         conditions=config.conditions,
         levels=config.levels,
@@ -29,7 +29,7 @@ def build_plan(config: Config) -> pa.Table:
         langs=config.langs,
         sample_ids=config.sample_ids,
     )
-    artifacts = load_artifacts()
+    artifacts = load_artifacts(config.data)
     determined = endpoint_identity(config)
     planned = []
     for request in requests:
@@ -116,7 +116,10 @@ def verifier_id() -> str:
 
     hasher = hashlib.sha256()
     root = files("serial7")
-    names = ("check", "derive", "errors", "format", "ir", "judge", "keyed", "operations", "reply", "verify")
+    names = (
+        "amounts", "check", "derive", "errors", "final_answer", "format", "ir", "judge", "keyed", "number_words",
+        "operations", "plain_text", "reply", "verify",
+    )  # fmt: skip
     sources = [root.joinpath(f"{name}.py") for name in names]
     sources += sorted((p for p in root.joinpath("formats").iterdir() if p.name.endswith(".py")), key=lambda p: p.name)
     for source in sources:
@@ -124,12 +127,12 @@ def verifier_id() -> str:
     return hasher.hexdigest()[:16]
 
 
-def hashes(plan: pa.Table) -> dict[str, str]:
+def hashes(plan: pa.Table, data: str = "") -> dict[str, str]:
     """Hashes for the manifest: grid, data set, prompts (the keys hold the messages), rule catalogue, verifier."""
-    artifacts = load_artifacts()
+    artifacts = load_artifacts(data)
     catalogue = [(f.name, r.name, r.en, r.ko, r.replaces) for f in FORMATS.values() for r in f.rules.values()]
     return {
-        "grid": grid.grid_hash(grid.starter_grid()),
+        "grid": grid.grid_hash(grid.load_grid(data)),
         "artifacts": digest({a.id: [a.ir.to_dict(), dict(a.question), dict(a.materials)] for a in artifacts.values()}),
         "prompts": _hash_all(plan.column("key").to_pylist()),
         "rules": digest({"rules": catalogue}),

@@ -90,7 +90,8 @@ def score(arguments: Sequence[str]) -> int:
         raise UsageError(
             f"run: {folder.url} has schema version {manifest.get('schema')}; this program reads {rows.SCHEMA_VERSION}"
         )
-    config = Config(model=manifest["config"]["model"], kind="gold", reasoning_end=manifest["config"]["reasoning_end"])
+    kept = manifest["config"]
+    config = Config(model=kept["model"], kind="gold", data=kept.get("data", ""), reasoning_end=kept["reasoning_end"])
     folder.probe()
     lock = FolderLock(folder)
     try:
@@ -117,7 +118,7 @@ class _Run:
                 "no request of the grid matches conditions, levels, formats, langs and sample_ids together"
             )
         self.verifier = verifier_id()
-        self.hashes = hashes(self.plan)
+        self.hashes = hashes(self.plan, config.data)
         build = engine_build(config.engine.python) if config.kind == "engine" else ""
         self.hash = config_hash(config, self.hashes["grid"], self.hashes["prompts"], build)
         out = resolve_out(config.out)

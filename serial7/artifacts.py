@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from serial7.check import Due
@@ -66,7 +67,31 @@ class Artifact:
 
 
 @cache
-def load_artifacts() -> Mapping[str, Artifact]:
-    """The artifacts that ship with the package, by id, in file order."""
-    text = files("serial7").joinpath("data/artifacts.jsonl").read_text("utf-8")
-    return {a.id: a for a in map(Artifact.from_dict, map(json.loads, text.splitlines()))}
+def load_artifacts(folder: str = "") -> Mapping[str, Artifact]:
+    """The artifacts of a folder's `artifacts.jsonl`, by id, in file order; without a folder those that ship.
+
+    Raises:
+        OperatorError: the file cannot be read, a line is no artifact, or an id stands twice.
+    """
+    found: dict[str, Artifact] = {}
+    for number, line in enumerate(data_text(folder, "artifacts.jsonl").splitlines(), 1):
+        try:
+            artifact = Artifact.from_dict(json.loads(line))
+        except ValueError as error:
+            raise OperatorError(f"{folder}/artifacts.jsonl, line {number}: not JSON: {error}") from error
+        if artifact.id in found:
+            raise OperatorError(f"{folder}/artifacts.jsonl, line {number}: the id {artifact.id} stands there twice")
+        found[artifact.id] = artifact
+    return found
+
+
+def data_text(folder: str, name: str) -> str:
+    """The text of a data file of a folder, or of the package where `folder` is empty.
+
+    Raises:
+        OperatorError: it cannot be read.
+    """
+    try:
+        return (Path(folder) if folder else files("serial7").joinpath("data")).joinpath(name).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OperatorError(f"cannot read {name} in {folder}: {error}; a folder of a data set holds it") from error

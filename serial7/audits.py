@@ -21,7 +21,7 @@ from serial7.format import AnyFormat
 from serial7.formats import FORMATS
 from serial7.grid import Request
 from serial7.ir import CanonicalIR, Input, Ref, Step
-from serial7.prompts import statements
+from serial7.prompts import prompt, statements
 from serial7.verify import DIAGNOSTIC, Verdict, active_checks, verify
 
 MAX_SHOWN = 20
@@ -173,8 +173,12 @@ def perturbations(ir: CanonicalIR) -> Iterator[tuple[str, CanonicalIR]]:
     )
 
 
-def alignment() -> Audit:
-    """Unstated checks, unmeasured requirements, and sentences that one language lacks, over all kinds of prompts."""
+def alignment(artifacts: Sequence[Artifact] = (), requests: Iterable[Request] = ()) -> Audit:
+    """Unstated checks, unmeasured requirements, and sentences that one language lacks, over all kinds of prompts.
+
+    Of each request of the grid the prompt itself is read: every sentence of a scored check stands in it as a line of its own,
+    and every such line is the sentence of a scored check.
+    """
     audit = Audit("alignment")
     for format_ in FORMATS.values():
         for due in (Due(), Due(graph=False), Due(graph=False, text_answer=True)):
@@ -194,11 +198,33 @@ def alignment() -> Audit:
                         why = asymmetry(s.statement.en, s.statement.ko)
                         if why:
                             audit.add("language asymmetries", f"{where}: {why}")
+    by_id = {a.id: a for a in artifacts}
+    for request in requests:
+        audit.add("prompts of the grid", _misaligned(request, by_id[request.artifact_id]))
     for zero in ("unstated checks", "unmeasured requirements", "language asymmetries"):
         audit.counts.setdefault(zero, 0)
     return audit
 
 
+def _misaligned(request: Request, artifact: Artifact) -> str:
+    text = prompt(request, artifact)
+    if request.condition == "derive":
+        asks = ("Answer: <final answer>", "정답: <최종 답>")[request.language == "ko"]
+        return "" if asks in text else f"{request.id}: does not say how to give the final answer"
+    format_ = FORMATS[request.format]
+    active = {n: r for n, r in format_.rules.items() if n in request.rules}
+    scored = set(active_checks(format_, artifact.due, active, request.condition, with_gold=True)) - DIAGNOSTIC
+    language = 0 if request.language == "en" else 1
+    stated = statements(format_, artifact.due, request.rules, request.condition)
+    due = {f"- {s.statement[language]}" for s in stated if s.check in scored}
+    contract = _PROBLEM.split(text, maxsplit=1)[0].split("\n")
+    lines = {line for line in contract if line.startswith("- ")}
+    silent = sorted(scored - {s.check for s in stated})
+    missing, extra = sorted(due - lines), sorted(lines - due)
+    return f"{request.id}: unstated {silent}, missing {missing}, unscored {extra}" if silent or missing or extra else ""
+
+
+_PROBLEM = re.compile(r"\n\n\[(?:Question|문제|Source document|원본 문서)\b")
 _CODE = re.compile(r'"[^"]*[a-zA-Z][^"]*"|`[^`]+`|<[^<>]+>|\\[A-Za-z]+|#[a-z]+|\d{2,}')
 
 

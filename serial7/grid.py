@@ -12,16 +12,31 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from importlib.resources import files
 from itertools import permutations
 from typing import Any, TypeVar
 
-from serial7.artifacts import LANGUAGES, Artifact
+from serial7.artifacts import LANGUAGES, Artifact, data_text, load_artifacts
+from serial7.errors import OperatorError
 from serial7.formats import FORMATS
 
 CONDITIONS = ("derive", "realize", "preserve")
 LEVELS = (1, 2, 3)
-STARTER_SEED = 7
+SEED = 7
+REALIZE_ARTIFACTS = 35  # for each format and level, in both languages
+# Table 6, rows = source, columns = target, in the order of FORMATS' names here. The paper's TOML row is lost; its sum is 246.
+_NAMES = ("json", "xml", "markdown", "html", "latex", "yaml", "toml")
+_TABLE_6 = (
+    (0, 34, 36, 36, 40, 38, 40),
+    (40, 0, 45, 39, 45, 36, 45),
+    (38, 42, 0, 42, 44, 41, 44),
+    (43, 44, 40, 0, 36, 36, 41),
+    (43, 41, 42, 42, 0, 44, 38),
+    (44, 38, 39, 39, 36, 0, 38),
+    (41, 41, 41, 41, 41, 41, 0),
+)
+PRESERVE_INSTANCES = {
+    (source, target): _TABLE_6[i][j] for i, source in enumerate(_NAMES) for j, target in enumerate(_NAMES) if i != j
+}
 
 T = TypeVar("T")
 
@@ -107,21 +122,44 @@ def _shuffled(items: Sequence[T], salt: str, name: Callable[[T], str]) -> list[T
     return sorted(items, key=lambda item: hashlib.sha256(f"{salt}/{name(item)}".encode()).digest())
 
 
-def draw_starter(artifacts: Mapping[str, Artifact]) -> list[Request]:
-    """The starter grid: Derive 28, Realize 7 x (2 + 1 + 1) x 2 = 56, Preserve 42; 126 requests."""
+def draw_grid(artifacts: Mapping[str, Artifact], seed: int = SEED) -> list[Request]:
+    """The grid of the paper. Over 177 artifacts: Derive 354, Realize 7 x 3 x 35 x 2 = 1,470, Preserve 1,695."""
     return draw(
         artifacts,
-        realize_artifacts=lambda level: 2 if level == 1 else 1,
-        preserve_instances=lambda _source, _target: 1,
-        seed=STARTER_SEED,
+        realize_artifacts=lambda _level: REALIZE_ARTIFACTS,
+        preserve_instances=lambda source, target: PRESERVE_INSTANCES[source, target],
+        seed=seed,
     )
 
 
 @cache
-def starter_grid() -> tuple[Request, ...]:
-    """The stored starter grid (`data/starter_grid.jsonl`), drawn by `draw_starter`."""
-    text = files("serial7").joinpath("data/starter_grid.jsonl").read_text("utf-8")
-    return tuple(Request.from_dict(json.loads(line)) for line in text.splitlines())
+def load_grid(folder: str = "") -> tuple[Request, ...]:
+    """The stored grid of a folder's `grid.jsonl`, or the one that ships, drawn by `draw_grid` from its artifacts.
+
+    Raises:
+        OperatorError: the file cannot be read, or a line is no request over the folder's artifacts.
+    """
+    artifacts = load_artifacts(folder)
+    found = []
+    for number, line in enumerate(data_text(folder, "grid.jsonl").splitlines(), 1):
+        try:
+            request = Request.from_dict(json.loads(line))
+        except (ValueError, TypeError, KeyError) as error:
+            raise OperatorError(f"{folder}/grid.jsonl, line {number}: no request: {error!r}") from error
+        if request.artifact_id not in artifacts:
+            raise OperatorError(f"{folder}/grid.jsonl, line {number}: there is no artifact {request.artifact_id}")
+        found.append(request)
+    return tuple(found)
+
+
+def rule_support(requests: Iterable[Request]) -> Counter[str]:
+    """How many requests each rule is active in, by `format.rule` (the paper's table 7 calls it support)."""
+    return Counter(f"{r.format}.{rule}" for r in requests for rule in r.rules)
+
+
+def pair_support(requests: Iterable[Request]) -> Counter[tuple[str, str]]:
+    """How many Preserve requests each directed pair (source, target) has (table 6)."""
+    return Counter((r.source_format, r.format) for r in requests if r.condition == "preserve")
 
 
 def dump(requests: Iterable[Request]) -> str:

@@ -21,7 +21,7 @@ def judge(
     holds of nothing.
     """
     if request.condition == "derive":
-        return _judge_derive(artifact, text, reasoning_end)
+        return _judge_derive(request, artifact, text, reasoning_end)
     return verify(
         text,
         format=request.format,
@@ -32,11 +32,12 @@ def judge(
     )
 
 
-def _judge_derive(artifact: Artifact, text: str, ends: Sequence[str]) -> Verdict:
+def _judge_derive(request: Request, artifact: Artifact, text: str, ends: Sequence[str]) -> Verdict:
     try:
         reasoning, solution = reply.strip_reasoning(text, None, ends)
     except NoDocument as fault:
         return Verdict((Finding("semantic.answer", Outcome.FAIL, fault.why),))
-    why = derive.grade(solution, artifact.ir)
+    question = f"{artifact.question[request.language]}\n{artifact.materials[request.language]}"
+    why = derive.grade(solution, artifact.ir, question)
     finding = Finding("semantic.answer", Outcome.FAIL if why else Outcome.PASS, why)
     return Verdict((finding,), document=solution, start=len(reasoning), reasoning=reasoning)

@@ -56,4 +56,4 @@ def small_irs() -> list[CanonicalIR]:
 
 @pytest.fixture(scope="session")
 def irs() -> list[CanonicalIR]:
-    return [*(a.ir for a in load_artifacts().values()), *small_irs()]
+    return [*(a.ir for a in list(load_artifacts().values())[:14]), *small_irs()]

@@ -19,8 +19,8 @@ def keys(*arguments: str) -> dict[str, str]:
 
 def test_every_request_of_the_grid_is_planned_once() -> None:
     plan: list[dict[str, Any]] = build_plan(load(["model=gold"])).to_pylist()
-    assert {row["request_id"]: tuple(row["rules"]) for row in plan} == {r.id: r.rules for r in grid.starter_grid()}
-    assert len({row["key"] for row in plan}) == len(plan) == len(grid.starter_grid())
+    assert {row["request_id"]: tuple(row["rules"]) for row in plan} == {r.id: r.rules for r in grid.load_grid()}
+    assert len({row["key"] for row in plan}) == len(plan) == len(grid.load_grid())
     assert all(row["prompt_chars"] > 100 for row in plan)
 
 
@@ -71,5 +71,5 @@ def test_the_hashes_of_a_manifest() -> None:
     config = load(["model=gold", "limit=3"])
     found = hashes(build_plan(config))
     assert set(found) == {"grid", "artifacts", "prompts", "rules", "verifier", "reasoning"}
-    assert found["grid"] == grid.grid_hash(grid.starter_grid())
+    assert found["grid"] == grid.grid_hash(grid.load_grid())
     assert hashes(build_plan(load(["model=gold", "limit=4"])))["prompts"] != found["prompts"]

@@ -129,9 +129,9 @@ def test_gold_scores_everything_and_can_be_scored_again(tmp_path: Path) -> None:
     assert code == 0, printed
     folder = the_folder(tmp_path)
     summary = folder.read_json("summary.json")
-    assert_adds_up(summary, len(grid.starter_grid()))
+    assert_adds_up(summary, len(grid.load_grid()))
     cells = {(c["condition"], c["level"], c["format"], c["language"]): c for c in summary["cells"]}
-    assert set(cells) == {(r.condition, r.level, r.format, r.language) for r in grid.starter_grid()}
+    assert set(cells) == {(r.condition, r.level, r.format, r.language) for r in grid.load_grid()}
     for place, cell in cells.items():
         assert cell["n"] == cell["fc"] == cell["hsr"] == cell["full"] == cell["planned"], place
         assert cell["statuses"] == {"ok": cell["planned"]}
@@ -144,11 +144,11 @@ def test_gold_scores_everything_and_can_be_scored_again(tmp_path: Path) -> None:
         "ended",
         0,
     )
-    assert manifest["hashes"]["grid"] == grid.grid_hash(grid.starter_grid())
+    assert manifest["hashes"]["grid"] == grid.grid_hash(grid.load_grid())
     assert {"ray", "lxml", "pyarrow"} <= set(manifest["versions"])
     plan = folder.read_plan()
     assert plan is not None
-    assert sorted(plan.column("request_id").to_pylist()) == sorted(r.id for r in grid.starter_grid())
+    assert sorted(plan.column("request_id").to_pylist()) == sorted(r.id for r in grid.load_grid())
     instances = folder.read("verdicts/instances", rows.INSTANCE)
     assert Counter(instances.column("key").to_pylist()) == Counter(plan.column("key").to_pylist())
     findings = folder.read("verdicts/findings", rows.FINDING)

@@ -110,12 +110,6 @@ def test_rules_and_explain_tell_the_catalogue() -> None:
     assert "JSON" in RUN.invoke(app, ["explain", "structure.unique_step_ids"]).stdout
 
 
-def test_the_stored_grid_is_the_one_that_is_drawn() -> None:
-    found = RUN.invoke(app, ["grid", "--check"])
-    assert found.exit_code == 0
-    assert "derive 28, realize 56, preserve 42, in all 126" in found.stdout
-
-
 def test_audit_prints_counts() -> None:
     found = RUN.invoke(app, ["audit", "near-misses", "mutation", "--fuzz", "70"])
     assert found.exit_code == 0
