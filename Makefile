@@ -1,10 +1,10 @@
-# Two commands to begin with: `make demo` and `make test`.
+# Three commands to begin with: `make demo`, `make demo-verified` and `make test`.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 export HF_HUB_OFFLINE = 1
 
-.PHONY: env model demo test test-fast check audit clean
+.PHONY: env model demo demo-verified test test-fast check audit clean
 
 env:
 	@$(PYTHON) launch/setup_env.py $(VENV)
@@ -14,6 +14,9 @@ model: env
 
 demo: model
 	$(BIN)/python launch/eval.py model=demo
+
+demo-verified: env
+	$(BIN)/verified-code demo
 
 test: model
 	$(BIN)/python -m pytest -q
