@@ -306,6 +306,7 @@ class DeclarationParser(ExpressionParser):
         name = self.identifier()
         parameters = self._type_parameters()
         extends = self._extends()
+        self.take("...")  # in a module that refines another: more of its class
         return Declaration(
             token.text, name, token.at, attributes=attributes, type_parameters=parameters, extends=extends,
             members=self._members(),
@@ -316,6 +317,9 @@ class DeclarationParser(ExpressionParser):
         found = Declaration(token.text, self.identifier(), token.at, attributes=attributes)
         found.type_parameters = self._type_parameters()
         found.extends = self._extends()
+        if self.take("..."):
+            found.members = self._members()
+            return found
         self.expect("=")
         self.take("|")
         while True:
@@ -343,6 +347,7 @@ class DeclarationParser(ExpressionParser):
         while self.is_("("):
             self.i = self.closing(self.i)
         found.extends = self._extends()
+        self.take("...")
         if self.take("="):
             after = self.ahead()
             if self.token.kind == IDENT and after in (":", "|"):

@@ -376,6 +376,7 @@ _FORMS = {
     "if": ExpressionParser._conditional,
     "match": ExpressionParser._match,
     "var": ExpressionParser._let,
+    "ghost": ExpressionParser._let,
     ":-": ExpressionParser._failure_binding,
     "assert": ExpressionParser._statement,
     "assume": ExpressionParser._statement,

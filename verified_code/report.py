@@ -22,7 +22,7 @@ RECORDS, SUMMARY, PAGE, FIGURE = "records.jsonl", "summary.json", "report.html",
 
 _STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1a202c}
 table{border-collapse:collapse;margin:.5rem 0 1.5rem}th,td{border:1px solid #cbd5e0;padding:.25rem .6rem;text-align:left;
-vertical-align:top}th{background:#edf2f7}caption{text-align:left;font-weight:600;padding:.3rem 0}.pass{color:#276749}
+vertical-align:top;overflow-wrap:anywhere}th{background:#edf2f7}caption{text-align:left;font-weight:600;padding:.3rem 0}.pass{color:#276749}
 .fail{color:#9b2c2c}.other{color:#744210}.note{color:#4a5568;font-size:.9em}svg{max-width:100%;height:auto}"""
 
 

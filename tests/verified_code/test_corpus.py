@@ -47,6 +47,12 @@ def test_the_labelled_components_all_parse() -> None:
     assert report.files > 80
 
 
+def test_unusual_syntax_of_all_versions_is_read() -> None:
+    report = parse_corpus([GATE.parent / "dafny_syntax"])
+    assert report.refused == []
+    assert report.files == 26
+
+
 def test_the_command(corpus: Path) -> None:
     shown = CliRunner().invoke(app, ["parse", str(corpus)])
     assert shown.exit_code == 0

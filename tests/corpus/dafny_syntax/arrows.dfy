@@ -1,0 +1,1 @@
+method Arrows(f: int -> int, g: (int, bool) --> int, h: () ~> set<int>, i: int -> int -> int, j: ((int, int)) -> int) ensures forall x :: f.requires(x) ==> f(x) == f(x) ensures f.reads(0) == {} ensures (x => x + 1)(2) == 3 ensures ((x: int, y) requires x > 0 reads {} => x + y)(1, 2) == 3

@@ -1,0 +1,1 @@
+method Chain(a: int, b: int, c: int, s: set<int>, t: set<int>) ensures a < b <= c == c ensures a > b >= c ensures s <= t < s ensures a == b != c ensures a in s && b !in t ensures a <b && b> c ensures f<int>(a) == g<int, bool>(b, c).x ensures (a < b, c > (a)).0 ensures d[a < b, c > a]

@@ -1,0 +1,1 @@
+method Heap(c: C, a: array<int>) modifies c, c`f, a, {c} reads c requires L: c.f > 0 ensures old@L(c.f) == c.f ensures unchanged(c) && unchanged@L(c`f, a) ensures fresh(c) && allocated(c) && fresh@L(c) ensures old(a[..]) == a[..] decreases * 

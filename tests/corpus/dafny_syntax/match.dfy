@@ -1,0 +1,1 @@
+method Match(l: D) ensures match l case Nil => true case Cons(x, Cons(y, _)) => x == y case _ => false ensures match l { case Nil | One => true case Two(x: int, y) => x > 0 case 5 => true case -3 => true case "a" => false case (a, b) => a case Mod.Ctor(c) => c case x: D => false } && true ensures (match (l, l) case (Nil, _) | (_, Nil) => true case _ => false)

@@ -1,0 +1,1 @@
+module R1 refines R0 { trait T ... { } datatype D ... { function F(): int { 3 } } class C<T> ... { var x: T } method M ... { } lemma L... iterator I... { } function G... { 3 } type U ... newtype V ... const k ... := 5 }
