@@ -56,7 +56,7 @@ def validate_candidate(data: Mapping[str, Any]) -> list[Problem]:
     wrong = list(_graph(ir))
     if wrong:
         return wrong
-    return [*_execution(ir), *_grounding(ir, data), *_representation(ir)]
+    return [*_reached(ir), *_execution(ir), *_grounding(ir, data), *_representation(ir)]
 
 
 def validate_pair(data: Mapping[str, Any]) -> list[Problem]:
@@ -150,6 +150,10 @@ def _graph(ir: CanonicalIR) -> Iterator[Problem]:
             if isinstance(arg, Ref) and arg.name not in known:
                 yield Problem("source", step.id, f"{arg.name} is no input and no earlier step")
         known.add(step.id)
+
+
+def _reached(ir: CanonicalIR) -> Iterator[Problem]:
+    names = [i.name for i in ir.inputs] + [s.id for s in ir.steps]
     used: set[str] = set()
     for step in reversed(ir.steps):
         if step is ir.steps[-1] or step.id in used:

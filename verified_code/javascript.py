@@ -1,6 +1,6 @@
-"""From a Dafny method and inputs to a job for the JavaScript that Debian's Dafny makes of it (`data/driver.js`).
+"""From a Dafny method and inputs to a job for the JavaScript that Dafny 2.3 or 4.x makes of it (`data/driver.js`).
 
-Dafny 2.3 names: the default module is `_module`, a module M `_n_M_Compile`; in names `_` becomes `__`, `'` `_k`, `?` `_q`.
+The default module is `_module`, a module M `_n_M_Compile` in 2.3 and `M` in 4.x; in names `_` becomes `__`, `'` `_k`, `?` `_q`.
 Integers travel as digits, reals as [numerator, denominator]; expected outputs never travel.
 """
 
@@ -71,7 +71,9 @@ class JobBuilder:
         path = _module_path(module)
         if not path:
             return "_module"
-        found = re.findall(rf"^let (_\d+_{re.escape(mangled(path[-1]))}_Compile) =", self.code, re.MULTILINE)
+        name = re.escape(mangled(path[-1]))
+        whole = re.escape("_".join(mangled(part) for part in path))  # 4.x: `Outer_Inner`
+        found = re.findall(rf"^let (_\d+_{name}_Compile|{name}|{whole}) =", self.code, re.MULTILINE)
         if len(found) != 1:
             raise Unsupported(f"the module {'.'.join(path)} is found {len(found)} times in the compiled code")
         return str(found[0])

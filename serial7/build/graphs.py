@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from serial7.build.equations import Equation, Expression, Number, Operation, evaluate, rounds_to
+from serial7.build.equations import Equation, Expression, Number, Operation, evaluate, rounds_to, values_in
 from serial7.build.implied import implies
 from serial7.build.records import decimal_text
 from serial7.build.sightings import Sighting
@@ -176,7 +176,8 @@ class _Builder:
                 made = self._lower(expression)
             except _Ungrounded as error:
                 self.steps, self.used = before
-                why = why or str(error)
+                asserted = (self.broken[v] for v in values_in(expression) if v in self.broken)
+                why = why or next(asserted, str(error))  # what an earlier line left open says more than a factor
                 continue
             if isinstance(made, int) and self.steps[made].value != equation.value:
                 made = self._step("round", [made, str(equation.digits)], equation.value)

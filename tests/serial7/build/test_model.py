@@ -102,7 +102,7 @@ def changed(**parts: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_what_is_not_as_asked(answer: object, why: str) -> None:
-    with pytest.raises(NotAsAsked, match="") as caught:
+    with pytest.raises(NotAsAsked) as caught:
         read_graph(answer if isinstance(answer, str) else json.dumps(answer))
     assert why in str(caught.value)
 
