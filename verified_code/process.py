@@ -20,8 +20,10 @@ from pathlib import Path
 
 from verified_code.errors import OperatorError
 
+MARK = "VERIFIED_CODE_RUN"
+"""The environment variable of all descendants by which one that detached itself is found."""
+
 _WATCH_S = 0.05
-_MARK = "VERIFIED_CODE_RUN"  # in the environment of all descendants, so that one that detached itself is found
 _PRELUDE = 'ulimit -c 0; ulimit -f "$1"; ulimit -t "$2"; [ -z "$3" ] || exec 3>"/proc/self/fd/$3"; shift 3; exec "$@"'
 
 
@@ -57,12 +59,14 @@ def run(
     env: Mapping[str, str] | None = None,
     limits: Limits = Limits(),
     result: bool = False,
+    mark: str = "",
 ) -> Finished:
     """Run a command to its end, or to a bound.
 
     Args:
         env: the whole environment; without one only `PATH`, and `HOME` in `cwd`. Nothing is inherited, secrets least of all.
         result: give the process a result descriptor, number 3.
+        mark: the value of `MARK`, where a command clears the environment and sets it again; default: a new one.
 
     Raises:
         OperatorError: the command cannot be started.
@@ -72,8 +76,8 @@ def run(
         if env is None
         else dict(env)
     )
-    mark = uuid.uuid4().hex
-    environment[_MARK] = mark
+    mark = mark or uuid.uuid4().hex
+    environment[MARK] = mark
     begun = time.monotonic()
     read_end, write_end = os.pipe() if result else (-1, -1)
     numbers = [str(limits.file_bytes // 512), str(int(limits.wall_s) * 4 + 10), str(write_end) if result else ""]
@@ -185,7 +189,7 @@ class _Family:
 
     def __init__(self, root: int, mark: str) -> None:
         self.root = root
-        self.mark = f"{_MARK}={mark}".encode()
+        self.mark = f"{MARK}={mark}".encode()
         self.known = {root}
 
     def members(self) -> dict[int, int]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from verified_code.errors import OperatorError
-from verified_code.process import Finished, Limits, run
+from verified_code.process import MARK, Finished, Limits, run
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives")
 _SCRATCH = ("/tmp", "/work")  # noqa: S108 - of the sandbox, in memory
@@ -49,15 +50,18 @@ class Sandbox:
             result: as in `process.run`.
         """
         command = [self.bwrap, *self._confined(given, read_only)]
-        for name, value in {
+        mark = uuid.uuid4().hex
+        inside = {
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "HOME": "/work",
             "LC_ALL": "C.UTF-8",
             **(env or {}),
-        }.items():
+            MARK: mark,
+        }
+        for name, value in inside.items():
             command += ["--setenv", name, value]
         limits = replace(limits, processes=limits.processes + 4)  # its own
-        return run([*command, *argv], cwd=given, env={"PATH": os.defpath}, limits=limits, result=result)
+        return run([*command, *argv], cwd=given, env={"PATH": os.defpath}, limits=limits, result=result, mark=mark)
 
     def _confined(self, given: Path, read_only: Sequence[str]) -> list[str]:
         found = [

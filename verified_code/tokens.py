@@ -107,7 +107,7 @@ KEYWORDS = frozenset(
 
 _TOKEN = re.compile(
     r"""
-    (?:\s+|//[^\n]*)*+(?:
+    (?>(?:\s+|//[^\n]*)*)(?:
     (?P<end>\Z)
   | (?P<comment>/\*)
   | (?P<char>'(?:[^'\\\r\n]|\\['"\\0nrt]|\\u[0-9A-Fa-f]{4}|\\U\{[0-9A-Fa-f_]{1,8}\})')
@@ -120,7 +120,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_SPACE = re.compile(r"(?:\s+|//[^\n]*)*+")
+_SPACE = re.compile(r"(?>(?:\s+|//[^\n]*)*)")
 _COMMENT = re.compile(r"/\*|\*/")
 _UNICODE = {"∀": "forall", "∃": "exists", "∧": "&&", "∨": "||", "⇒": "==>", "⇐": "<==", "⇔": "<==>", "≤": "<=",
             "≥": ">=", "≠": "!=", "¬": "!", "•": "::"}  # fmt: skip

@@ -20,8 +20,9 @@ MAX_NOTED = 20  # of one kind of fault; more of the same tells a reader nothing,
 _ROOT = r"(?:[\w.-]+:)?(?:response|main)(?=[\s/>]|\Z)"
 MARK = re.compile(f"<{_ROOT}", re.IGNORECASE)
 _ROOT_TAG = re.compile(f"<!--|<(/?)({_ROOT})", re.IGNORECASE)
-_BLANK = re.compile(r"(?:[ \t\r\n]++|<!--.*?-->)*+", re.DOTALL)
-_PROLOGUE = re.compile(r"(?:[ \t\r\n]++|<!--.*?-->|<!doctype[^>]*+>|<\?[^>]*+>)*+", re.IGNORECASE | re.DOTALL)
+# Atomic groups and no possessive ones: before 3.11.5 `(?:...)*+` keeps what a failed last round consumed (gh-106052).
+_BLANK = re.compile(r"(?>(?:[ \t\r\n]++|<!--.*?-->)*)", re.DOTALL)
+_PROLOGUE = re.compile(r"(?>(?:[ \t\r\n]++|<!--.*?-->|<!doctype[^>]*+>|<\?[^>]*+>)*)", re.IGNORECASE | re.DOTALL)
 _PAGE = re.compile(r"<(?:html|head|body)(?=[\s/>])", re.IGNORECASE)
 _PAGE_END = re.compile(r"</(?:html|body)\s*+>", re.IGNORECASE)
 
@@ -29,7 +30,7 @@ _SPACE = r"[ \t\r\n\f]"
 _VALUE = r"""(?:"[^"]*+"|'[^']*+'|[^ \t\r\n\f"'>][^ \t\r\n\f>]*+|(?=>))"""
 # An `=` is followed by a whole value: where a quote is not closed, the rest of the text is inside the tag.
 _ATTRIBUTE = rf"[^ \t\r\n\f/>][^ \t\r\n\f/>=]*+(?:{_SPACE}*+={_SPACE}*+{_VALUE}|(?!{_SPACE}*+=))"
-_TAG = re.compile(rf"<(/?)([A-Za-z][^ \t\r\n\f/>]*+)((?:[ \t\r\n\f/]++|{_ATTRIBUTE})*+)(>?)")
+_TAG = re.compile(rf"<(/?)([A-Za-z][^ \t\r\n\f/>]*+)((?>(?:[ \t\r\n\f/]++|{_ATTRIBUTE})*))(>?)")
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _ANSWER_ID = re.compile(
     rf"""(?:^|[ \t\r\n\f/"'])id{_SPACE}*={_SPACE}*["']?answer["']?(?![^ \t\r\n\f/])""", re.IGNORECASE

@@ -35,7 +35,7 @@ NAMESPACE = "urn:serial7:response"
 MAX_REPAIRS = 64
 
 _MARK = re.compile(r"<(?:[\w.-]+:)?(?:response|main)(?=[\s/>]|\Z)", re.IGNORECASE)
-_TAG = re.compile(r"""<(/?)([A-Za-z_:\u0080-\uffff][^\s/<>"'=]*+)((?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
+_TAG = re.compile(r"""<(/?)([A-Za-z_:\u0080-\uffff][^\s/<>"'=]*+)((?>(?:[^<>"']|"[^"]*"|'[^']*')*))>""")
 _ATTRIBUTE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*')""")
 _REFERENCE = re.compile(r"&(?:(?:amp|lt|gt|quot|apos)|#[0-9]+|#x[0-9A-Fa-f]+);")
 _TWICE = re.compile(r"&amp;(?:(?:lt|gt|amp|quot|apos)|#[0-9]+|#x[0-9A-Fa-f]+);")
