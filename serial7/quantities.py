@@ -52,9 +52,9 @@ _ONES = [
     "nineteen",
 ]
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_WORDS = {w: i for i, w in enumerate(_ONES, 1)} | {w: 10 * i for i, w in enumerate(_TENS, 2)}
+ENGLISH_NUMBERS = {w: i for i, w in enumerate(_ONES, 1)} | {w: 10 * i for i, w in enumerate(_TENS, 2)}
 _WORD_SCALES = {"hundred": 100, **_ENGLISH_SCALES}
-_ENGLISH_WORD = re.compile(
+ENGLISH_WORD = re.compile(
     rf"\b(?:(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<unit>{'|'.join(_ONES[:9])}))?|(?P<one>{'|'.join(reversed(_ONES))}))"
     rf"(?:[ -](?P<scale>{'|'.join(_WORD_SCALES)}))?\b",
     re.IGNORECASE,
@@ -114,7 +114,7 @@ def numerals(text: str) -> list[Fraction]:
 
 def words(text: str, language: str) -> list[Fraction]:
     """The values of the number words of `text`: `forty-two`, `two hundred`; `세 명`, `스물두 권`, `나흘`."""
-    pattern, value = (_KOREAN_WORD, _korean_word) if language == "ko" else (_ENGLISH_WORD, _english_word)
+    pattern, value = (_KOREAN_WORD, _korean_word) if language == "ko" else (ENGLISH_WORD, english_value)
     return [Fraction(value(m)) for m in pattern.finditer(text[:MAX_TEXT])]
 
 
@@ -155,8 +155,11 @@ def _korean_amount(text: str) -> Fraction:
     return total + below
 
 
-def _english_word(match: re.Match[str]) -> int:
-    value = _WORDS[(match["tens"] or match["one"]).lower()] + _WORDS.get((match["unit"] or "").lower(), 0)
+def english_value(match: re.Match[str]) -> int:
+    """The value of a match of `ENGLISH_WORD`: `forty-two` -> 42, `two hundred` -> 200."""
+    value = ENGLISH_NUMBERS[(match["tens"] or match["one"]).lower()] + ENGLISH_NUMBERS.get(
+        (match["unit"] or "").lower(), 0
+    )
     return int(value * _WORD_SCALES.get((match["scale"] or "").lower(), 1))
 
 

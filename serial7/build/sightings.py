@@ -13,23 +13,13 @@ from fractions import Fraction
 
 from serial7.build.records import read_value
 from serial7.ir import is_name
+from serial7.quantities import ENGLISH_NUMBERS, ENGLISH_WORD, english_value
 
-_ONE_TO_NINETEEN = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-         "eighteen nineteen")  # fmt: skip
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_ONES = _ONE_TO_NINETEEN.split()
-WORDS = {w: i for i, w in enumerate(_ONES, 1)} | {w: 10 * i for i, w in enumerate(_TENS, 2)}
-_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6}
 _FIGURE = re.compile(
     r"(?<![\w.,/])(?P<money>[$€£]\s?)?(?P<number>[0-9]{1,3}(?:[, ][0-9]{3})+(?![0-9])|[0-9]+)(?P<rest>\.[0-9]+)?"
     r"(?:/(?P<under>[1-9][0-9]*)(?:th|rd|nd)?s?(?![0-9]))?(?P<percent>\s?%|\s+percent\b)?(?!(?:st|nd|rd|th)\b)"
 )
 _POINT = re.compile(r"(?<![\w.])(?P<money>[$€£]\s?)?(?P<number>)(?P<rest>\.[0-9]+)(?P<under>)(?P<percent>\s?%)?")
-_WORD_NUMBER = re.compile(
-    rf"\b(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_ONES[:9])}))?|{'|'.join(reversed(_ONES))})"
-    rf"(?:[ -](?:{'|'.join(_SCALES)}))?\b",
-    re.IGNORECASE,
-)
 _STOP_WORDS = (
     "a an the of and or to for in on at by with from as is are was were be been he she it they his her its their him "
     "them there that this these those who which will would can could has have had do does did if so then than but not "
@@ -69,8 +59,8 @@ def see_text(text: str) -> list[Sighting]:
             (match.start(), match.end(), value / under if under else value, kind, over, under, bool(match["money"]))
         )
     found += [
-        (match.start(), match.end(), Fraction(word_value(match[0])), "word", 0, 0, False)
-        for match in _WORD_NUMBER.finditer(text)
+        (match.start(), match.end(), Fraction(english_value(match)), "word", 0, 0, False)
+        for match in ENGLISH_WORD.finditer(text)
     ]
     taken: set[str] = set()
     out = []
@@ -123,14 +113,6 @@ def near_rows(table: list[list[Sighting | None]], labels: Sequence[str], questio
     ]
 
 
-def word_value(text: str) -> int:
-    """The value of an English number word: `forty-two` -> 42, `two hundred` -> 200."""
-    total = 0
-    for part in re.split(r"[- ]", text.lower()):
-        total = total * _SCALES[part] if part in _SCALES else total + WORDS[part]
-    return total
-
-
 def snake(text: str, most: int) -> str:
     """Up to `most` telling words of `text` as an input's name, or an empty text."""
     words = [w for w in re.findall(r"[a-z0-9]+", text.lower().replace("'s", "")) if w not in _STOP]
@@ -153,9 +135,9 @@ def _cell(cell: str) -> Fraction | None:
 def _name(text: str, start: int, end: int, kind: str, money: bool) -> str:
     clause_before = re.split(r"[.,;:!?\n]", text[:start])[-1]
     clause_after = re.split(r"[.,;:!?\n]|\band\b|[0-9$]", text[end:], maxsplit=1)[0]
-    before = [w for w in re.findall(r"[a-z]+", clause_before.lower()) if w not in _STOP and w not in WORDS]
+    before = [w for w in re.findall(r"[a-z]+", clause_before.lower()) if w not in _STOP and w not in ENGLISH_NUMBERS]
     after_words = re.findall(r"[a-z]+", clause_after.lower())[:6]
-    after = [w for w in after_words if w not in _STOP and w not in WORDS]
+    after = [w for w in after_words if w not in _STOP and w not in ENGLISH_NUMBERS]
     dollars = money or "dollars" in after_words[:1] or "cents" in after_words[:1] or "dollar" in after_words[:1]
     if dollars:
         rate = re.match(r"\s*(?:dollars?|cents?)?\s*(?:per|an?|each|every)\s+([a-z]+)", clause_after.lower())

@@ -1,10 +1,19 @@
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 
 import pytest
 
 from tests.cluster.stand_in import StandIn, serving
+
+
+@pytest.fixture(autouse=True)
+def _log_handlers() -> Iterator[None]:
+    """The launch scripts set up logging; a test in this process leaves it as it was."""
+    before = logging.root.handlers[:]
+    yield
+    logging.root.handlers[:] = before
 
 
 @pytest.fixture

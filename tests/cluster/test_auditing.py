@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,13 +13,6 @@ from cluster.auditing import load_audit
 from cluster.errors import UsageError
 from tests.cluster.test_run import finish, start
 from tests.verified_code.test_audit import tree
-
-
-@pytest.fixture(autouse=True)
-def _log_handlers() -> Iterator[None]:
-    before = logging.root.handlers[:]
-    yield
-    logging.root.handlers[:] = before
 
 
 @pytest.mark.ray

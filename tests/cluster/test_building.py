@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +34,6 @@ KOREAN = {
     "question": "저수지에 물이 840 m3 있고 하루에 35 m3씩 줄어듭니다. 6일 뒤에 남은 물은 몇 m3입니까?",
     "materials": "답의 단위: m3",
 }
-
-
-@pytest.fixture(autouse=True)
-def _log_handlers() -> Iterator[None]:
-    before = logging.root.handlers[:]
-    yield
-    logging.root.handlers[:] = before
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,6 @@ import pytest
 from cluster import run
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def _log_handlers() -> Iterator[None]:
-    before = logging.root.handlers[:]
-    yield
-    logging.root.handlers[:] = before
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,6 @@ from serial7.artifacts import load_artifacts
 from tests.cluster.stand_in import Reply, StandIn, completion, error
 
 TEXTS = [a.id for a in load_artifacts().values() if isinstance(a.ir.answer, str)][:2]
-
-
-@pytest.fixture(autouse=True)
-def _log_handlers() -> Iterator[None]:
-    before = logging.root.handlers[:]
-    yield
-    logging.root.handlers[:] = before
 
 
 @pytest.fixture
