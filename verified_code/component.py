@@ -8,7 +8,6 @@ implementation. Source: surfaces.md, "Surface B"; paper appendix C.
 from __future__ import annotations
 
 import os
-import posixpath
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,21 +54,6 @@ def load_component(path: Path) -> Component:
     for name, files in ((SPEC, component.spec), (IMPL, component.impl)):
         _load(root, os.path.join(root, name), Place(name, 1, 1), files, seen, component.unreadable)
     return component
-
-
-def command_files(component: Component) -> list[str]:
-    """What a tool is given: `Impl.dfy`, and `Spec.dfy` beside it where it is there and no include of `Impl.dfy` reaches it."""
-    files = {f.name: f for f in (*component.spec, *component.impl)}
-    todo, seen = [IMPL], set()
-    while todo:
-        name = todo.pop()
-        seen.add(name)
-        if name == SPEC:
-            return [IMPL]
-        included = files[name].includes if name in files else []
-        found = (posixpath.normpath(posixpath.join(posixpath.dirname(name), other)) for other, _ in included)
-        todo += [other for other in found if other not in seen]
-    return [IMPL, SPEC] if os.path.isfile(os.path.join(component.path, SPEC)) else [IMPL]
 
 
 def from_texts(spec: str, impl: str, path: Path = Path()) -> Component:

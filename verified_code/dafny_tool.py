@@ -28,7 +28,7 @@ from verified_code.acceptance import (
     methods_of,
     unreadable_reason,
 )
-from verified_code.component import IMPL, command_files, load_component
+from verified_code.component import IMPL, load_component
 from verified_code.errors import OperatorError
 from verified_code.javascript import mangled
 from verified_code.process import Finished, Limits, run
@@ -137,7 +137,7 @@ class DafnyTool:
         raise NotImplementedError
 
     def verify(self, request: VerifyRequest) -> VerifyResult:
-        """Ask Dafny about `Impl.dfy` of a copy of the component, and about its specification, included or beside it."""
+        """Ask Dafny about `Impl.dfy` of a copy of the component, the included files too."""
         refused = unreadable_reason(request.component)
         if refused:
             return VerifyResult(Status.USAGE, refused, versions=self.identity())
@@ -161,7 +161,7 @@ class DafnyTool:
             resource_outs=said.resource_outs,
             diagnostics=said.diagnostics,
             per_method={name: said.per_obligation.get(name, False) for name in due},
-            argv=tuple(a.replace(str(log), "LOG") for a in argv),
+            argv=tuple("LOG" if str(log) in a and a == str(log) else a.replace(str(log), "LOG") for a in argv),
             versions=self.identity(),
             wall_s=round(done.wall_s, 3),
         )
@@ -178,7 +178,7 @@ class Dafny2(DafnyTool):
     def arguments(self, request: VerifyRequest, log: Path) -> list[str]:
         return [
             "/nologo", "/compile:0", "/verifyAllModules", f"/timeLimit:{request.time_limit_s}", "/vcsCores:1",
-            f"/z3exe:{self.z3}", f"/xml:{log}", *command_files(load_component(request.component)),
+            f"/z3exe:{self.z3}", f"/xml:{log}", IMPL,
         ]  # fmt: skip
 
     def due(self, component: Path) -> list[str]:
@@ -195,7 +195,7 @@ class Dafny4(DafnyTool):
         return [
             "verify", "--allow-warnings", "--verify-included-files", "--show-snippets:false", "--use-basename-for-filename",
             "--verification-time-limit", str(request.time_limit_s), "--cores", "1", "--solver-path", self.z3,
-            "--log-format", f"json;LogFileName={log}", *command_files(load_component(request.component)),
+            "--log-format", f"json;LogFileName={log}", IMPL,
         ]  # fmt: skip
 
     def due(self, component: Path) -> list[str]:

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from verified_code.cases import POSITIVE, Case, Target, find_target
-from verified_code.component import command_files, load_component
+from verified_code.component import IMPL, load_component
 from verified_code.dafny_tool import DafnyTool, copy_component
 from verified_code.errors import OperatorError
 from verified_code.javascript import JobBuilder, Unsupported, same_output
@@ -144,8 +144,7 @@ class JavaScriptTests:
         problem = copy_component(component, work)
         if problem:
             raise _NotCompiled(problem)
-        files = command_files(load_component(work))
-        done, code = self._by_2(work, files) if self.dafny.version.startswith("2.") else self._by_4(work, files)
+        done, code = self._by_2(work) if self.dafny.version.startswith("2.") else self._by_4(work)
         lines = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()
         refused = [line for line in lines if _REFUSED.match(line)]
         if done.killed or refused or not code:
@@ -153,7 +152,7 @@ class JavaScriptTests:
             raise _NotCompiled(f"Dafny wrote no JavaScript: {told:.300}")
         return code.decode("utf-8", "replace")
 
-    def _by_2(self, work: Path, files: list[str]) -> tuple[Finished, bytes]:
+    def _by_2(self, work: Path) -> tuple[Finished, bytes]:
         """In the sandbox too: Dafny 2.3 starts node on what it has written. It ends with 3 even where it wrote the file."""
         argv = [
             self.dafny.program,
@@ -162,7 +161,7 @@ class JavaScriptTests:
             "/compileTarget:js",
             "/compile:1",
             "/spillTargetCode:3",
-            *files,
+            IMPL,
         ]
         script = f"cp -r /given/. /work && {shlex.join(argv)}; [ -f Impl.js ] && cat Impl.js >&3"
         mono = [path for path in (_MONO,) if Path(path).is_dir()]
@@ -171,11 +170,11 @@ class JavaScriptTests:
         )
         return done, done.result
 
-    def _by_4(self, work: Path, files: list[str]) -> tuple[Finished, bytes]:
+    def _by_4(self, work: Path) -> tuple[Finished, bytes]:
         """`dafny translate` of 4.x runs nothing of the program. Strings as 2.3 has them, so that one driver serves both."""
         argv = [
             self.dafny.program, "translate", "js", "--no-verify", "--allow-warnings", "--include-runtime", "--unicode-char:false",
-            "--optimize-erasable-datatype-wrapper:false", "--output", "Impl", *files,
+            "--optimize-erasable-datatype-wrapper:false", "--output", "Impl", IMPL,
         ]  # fmt: skip
         done = run(argv, cwd=work, limits=COMPILE_LIMITS)
         written = work / "Impl.js"

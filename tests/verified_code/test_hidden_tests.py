@@ -165,7 +165,6 @@ def runner() -> JavaScriptTests:
     ("impl", "status", "why"),
     [
         (IMPL, "pass", ""),
-        (IMPL.split("\n", 1)[1], "pass", ""),
         (IMPL.replace("2 * x; }", "2 * x + 1; }"), "fail", "case 1: r is '7', 6 is right"),
         (IMPL.replace("r := 2 * x;", 'print "PASS"; while true decreases * { }').replace("\n{", "\n  decreases *\n{"), "timeout", ""),
         (IMPL.replace("r := 2 * x;", "assume false;"), "not_compiled", "assume"),
@@ -174,7 +173,7 @@ def runner() -> JavaScriptTests:
          "unsupported", "not carried"),
         (IMPL.replace("method M", "method Other").replace("ensures", "ensures true ensures"), "not_compiled", "method 'M' is due"),
     ],
-    ids=["right", "paired", "wrong", "prints-and-hangs", "assume", "unresolved", "function-value", "no-method"],
+    ids=["right", "wrong", "prints-and-hangs", "assume", "unresolved", "function-value", "no-method"],
 )  # fmt: skip
 def test_dafny(runner: JavaScriptTests, tmp_path: Path, impl: str, status: str, why: str) -> None:
     report = replace(runner, limits=QUICK).test(component(tmp_path / "c", impl), DAFNY_CASES, "M")
