@@ -1,7 +1,7 @@
 """One asynchronous client for served engines and API providers: chat completions, statuses, bounded retries.
 
 Every outcome is a `Completion` with exactly one status; nothing here raises for what a provider answers, except
-`Refused`, which no retry can mend (a wrong key, an unknown model).
+`Refused`, which no retry can mend (a wrong key, an unknown model). HTTP/2 is used where an https end point offers it.
 """
 
 from __future__ import annotations
@@ -10,17 +10,21 @@ import asyncio
 import contextlib
 import json
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
-import httpx
 from aiolimiter import AsyncLimiter
+from pyreqwest.client import ClientBuilder
+from pyreqwest.exceptions import PyreqwestError, TransportError
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from cluster.answers import MAX_ERROR_TEXT, Completion, Retriable, read_answer
 from cluster.config import Client, Sampling
 
+CONNECT_TIMEOUT = timedelta(seconds=30)
 MAX_BODY_BYTES = 64 * 2**20  # an answer of the largest token limit is under 2 MiB
 
 
@@ -41,22 +45,42 @@ class AdaptiveLimit:
         self.limit = float(most)
         self.in_flight = 0
         self._lowered = 0.0
-        self._changed = asyncio.Condition()
+        self._waiting: deque[asyncio.Future[None]] = deque()  # a condition would wake all of thousands for each slot
 
     @contextlib.asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
-        async with self._changed:
-            await self._changed.wait_for(lambda: self.in_flight < self.limit)
+        """One request's place, in the order of asking."""
+        if self._waiting or not self._free():
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn.done() and not turn.cancelled():  # handed over in the same moment: pass it on
+                    self.in_flight -= 1
+                    self._hand_over()
+                raise
+        else:
             self.in_flight += 1
         try:
             yield
         finally:
-            async with self._changed:
-                self.in_flight -= 1
-                self._changed.notify_all()
+            self.in_flight -= 1
+            self._hand_over()
+
+    def _free(self) -> bool:
+        return self.in_flight < self.limit
+
+    def _hand_over(self) -> None:
+        while self._waiting and self._free():
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self.in_flight += 1
+                turn.set_result(None)
 
     def succeeded(self) -> None:
         self.limit = min(self._most, self.limit + 1 / self.limit)
+        self._hand_over()
 
     def busy(self) -> None:
         now = time.monotonic()
@@ -95,15 +119,15 @@ class ChatClient:
         self._reasoning_end = tuple(reasoning_end)
         self._on_lost = on_lost
         self._rate = AsyncLimiter(policy.per_minute, 60) if policy.per_minute else None
-        limits = httpx.Limits(max_connections=policy.connections, max_keepalive_connections=policy.connections)
-        # The deadline of a request is ours, over all attempts; a proxy of the environment never sees loopback traffic.
-        trust_env = not all(e.base_url.startswith("http://127.0.0.1") for e in self.endpoints)
-        self._http = httpx.AsyncClient(
-            limits=limits, timeout=httpx.Timeout(None, connect=30), headers=dict(headers or {}), trust_env=trust_env
-        )
+        # The deadline of a request is ours, over all attempts; so are retries, and a redirect is no answer.
+        builder = ClientBuilder().user_agent("serial7").http2(True).follow_redirects(False)
+        builder = builder.connect_timeout(CONNECT_TIMEOUT).default_headers(dict(headers or {}))
+        if all(e.base_url.startswith("http://127.0.0.1") for e in self.endpoints):
+            builder = builder.no_proxy()  # a proxy of the environment never sees loopback traffic
+        self._http = builder.build()
 
     async def close(self) -> None:
-        await self._http.aclose()
+        await self._http.close()
 
     def body(self, messages: list[dict[str, str]], seed: int | None = None) -> dict[str, Any]:
         """The JSON body of a request; a sampling field that is None is not sent."""
@@ -196,22 +220,29 @@ class ChatClient:
         lost.base_url, lost.api_key = found.base_url, found.api_key
 
     async def _once(self, endpoint: EndPoint, body: dict[str, Any]) -> Completion:
-        headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
-        url = f"{endpoint.base_url}/chat/completions"
+        request = self._http.post(f"{endpoint.base_url}/chat/completions").body_json(body)
+        if endpoint.api_key:
+            request = request.bearer_auth(endpoint.api_key)
         try:
-            async with self._http.stream("POST", url, json=body, headers=headers) as answer:
+            async with request.build_streamed() as answer:
                 received = bytearray()
-                async for chunk in answer.aiter_bytes():
+                while (chunk := await answer.body_reader.read_chunk()) is not None:
                     received += chunk
                     if len(received) > MAX_BODY_BYTES:
                         raise Retriable(f"an answer of more than {MAX_BODY_BYTES} bytes")
-        except httpx.TransportError as error:
-            raise Retriable(f"connection: {type(error).__name__} {error}".strip(), lost=True) from error
-        except httpx.HTTPError as error:
-            raise Retriable(f"{type(error).__name__} {error}".strip()) from error
-        completion = read_answer(answer.status_code, answer.headers, bytes(received), self._reasoning_end)
+        except TransportError as error:
+            raise Retriable(f"connection: {_said(error)}", lost=True) from error
+        except PyreqwestError as error:
+            raise Retriable(_said(error)) from error
+        completion = read_answer(answer.status, answer.headers, bytes(received), self._reasoning_end)
         self.limit.succeeded()
         return completion
+
+
+def _said(error: PyreqwestError) -> str:
+    """The kind of an error and its innermost cause."""
+    causes = (getattr(error, "details", None) or {}).get("causes") or []
+    return f"{type(error).__name__} {causes[-1]['message'] if causes else error.message}".strip()
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = (
-    *("serial7", "ray", "pyarrow", "omegaconf", "httpx"),
+    *("serial7", "ray", "pyarrow", "omegaconf", "pyreqwest"),
     *("html5lib", "lxml", "markdown-it-py", "pylatexenc", "ruamel.yaml", "tomlkit"),  # they decide verdicts
 )
 

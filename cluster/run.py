@@ -40,7 +40,6 @@ log = logging.getLogger("cluster")
 def main(act: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:
     """Run an act of a launch script; every error on purpose becomes one sentence and its exit code."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         code = act(arguments)
     except (JobError, OperatorError) as error:
