@@ -24,6 +24,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import uvloop
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -98,7 +100,7 @@ def main() -> int:
             try:
                 assert server.stdout is not None
                 port = int(server.stdout.readline().split()[1])
-                figures.append(asyncio.run(measure(port, connections, mean_s, options.rounds)))
+                figures.append(uvloop.run(measure(port, connections, mean_s, options.rounds)))
             finally:
                 server.terminate()
         print(json.dumps({k: round(v, 3) if isinstance(v, float) else v for k, v in figures[-1].items()}), flush=True)

@@ -18,6 +18,8 @@ import random
 import sys
 import time
 
+import uvloop
+
 
 def answer_bytes(tokens: int) -> bytes:
     """The whole HTTP answer: a chat completion of about `tokens` tokens."""
@@ -77,13 +79,12 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, answer: bytes, median: float, sigma: float, chance: random.Random, load: Load) -> None:
         self._answer = answer
-        self._draw = (lambda: median) if sigma == 0 else (lambda: chance.lognormvariate(math.log(median), sigma))
+        self._median, self._sigma, self._chance = median, sigma, chance
         self._load = load
         self._received = bytearray()
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport) or hasattr(transport, "write")
         self._transport = transport  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
@@ -102,7 +103,10 @@ class Connection(asyncio.Protocol):
             return
         self._received.clear()
         begun = self._load.begin()
-        asyncio.get_running_loop().call_later(self._draw(), self._reply, begun)
+        asyncio.get_running_loop().call_later(self._latency(), self._reply, begun)
+
+    def _latency(self) -> float:
+        return self._chance.lognormvariate(math.log(self._median), self._sigma) if self._sigma else self._median
 
     def _reply(self, begun: float) -> None:
         self._load.end(begun)
@@ -131,13 +135,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--sigma", type=float, default=0.0)
     parser.add_argument("--tokens", type=int, default=200)
     options = parser.parse_args(arguments)
-    try:
-        import uvloop
-
-        runner = uvloop.run
-    except ImportError:  # an optional speed-up
-        runner = asyncio.run
-    runner(serve(options.port, options.median, options.sigma, options.tokens))
+    uvloop.run(serve(options.port, options.median, options.sigma, options.tokens))
 
 
 if __name__ == "__main__":

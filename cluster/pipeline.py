@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 import ray
+import uvloop
 
 from cluster import rows
 from cluster.answers import Completion
@@ -77,7 +78,7 @@ class Answerer:
         self._journal = journal
         self._engines = engines
         self._stopped = ""
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True, name="answers").start()
         self._client = self._run(self._make_client(endpoints)) if config.kind != "gold" else None
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -242,7 +243,10 @@ def stream(
     config: Config, plan: pa.Table, endpoints: list[dict[str, Any]], engines: list[Any], journal: Any, verifier: str
 ) -> Iterator[pa.Table]:
     """Run the pending rows of the plan through the job; yields judged rows (JUDGED_ROW) as they come."""
-    concurrent_blocks = max(2, -(-2 * config.client.connections // BLOCK_ROWS))
+    size = block_rows(config.client.connections)
+    # A block leaves when its slowest row is done: with the long tails of real latencies, six times as many rows as
+    # connections must be at hand, or connections stand idle beside blocks that wait for one row.
+    concurrent_blocks = max(2, -(-6 * config.client.connections // size))
     answers = ray.data.ActorPoolStrategy(
         size=1,
         max_tasks_in_flight_per_actor=concurrent_blocks,
@@ -250,7 +254,7 @@ def stream(
         enable_true_multi_threading=True,  # blocks wait in threads; one event loop does the work
     )
     dataset = (
-        _blocks(plan)
+        _blocks(plan, size)
         .map_batches(ask, fn_args=(config.data,), batch_format="pyarrow", batch_size=None, num_cpus=0.1)
         .map_batches(
             Answerer,
@@ -264,12 +268,17 @@ def stream(
     yield from _judged(dataset, config, verifier)
 
 
+def block_rows(connections: int) -> int:
+    """Rows of a block: 8, and more where so many connections would take hundreds of threads."""
+    return max(BLOCK_ROWS, connections // 32)
+
+
 def judge_stored(config: Config, completions: pa.Table, verifier: str) -> Iterator[pa.Table]:
     """Judge completions that lie in the run folder (joined with their plan rows); no model."""
     yield from _judged(_blocks(completions, 512), config, verifier)
 
 
-def _blocks(table: pa.Table, size: int = BLOCK_ROWS) -> Any:
+def _blocks(table: pa.Table, size: int) -> Any:
     return ray.data.from_arrow([table.slice(i, size).combine_chunks() for i in range(0, len(table), size)])
 
 
