@@ -44,6 +44,7 @@ class AdaptiveLimit:
         self._most = most
         self.limit = float(most)
         self.in_flight = 0
+        self._cap = most
         self._lowered = 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()  # a condition would wake all of thousands for each slot
 
@@ -69,7 +70,7 @@ class AdaptiveLimit:
             self._hand_over()
 
     def _free(self) -> bool:
-        return self.in_flight < self.limit
+        return self.in_flight < min(self.limit, self._cap)
 
     def _hand_over(self) -> None:
         while self._waiting and self._free():
@@ -77,6 +78,11 @@ class AdaptiveLimit:
             if not turn.done():
                 self.in_flight += 1
                 turn.set_result(None)
+
+    def cap(self, most: int | None) -> None:
+        """Another ceiling beside the adaptive one, such as what a budget still pays; None = none."""
+        self._cap = self._most if most is None else most
+        self._hand_over()
 
     def succeeded(self) -> None:
         self.limit = min(self._most, self.limit + 1 / self.limit)

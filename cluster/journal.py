@@ -20,6 +20,16 @@ from cluster.store import FolderLock, RunFolder
 FLUSH_ROWS = 64
 FLUSH_S = 5.0
 IDLE_S = 0.25
+FIRST_UNDER_BUDGET = 8  # requests at once before a budgeted run knows what one costs
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What the journal says to those who ask: `stop`, why the run should stop (empty: go on), and `most`, how many
+    requests may be under way at once so that a budget is not overrun (None: as many as the client likes)."""
+
+    stop: str = ""
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +54,12 @@ class Journal:
         self._buffer: list[dict[str, Any]] = []
         self._written: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._writer: asyncio.Task[None] | None = None
+        self._again = False
         self._started = time.monotonic()
         self._first_asked: float | None = None  # an engine's start-up is in no tokens/s
         self._stopped = ""
-        self._under_way: set[str] = set()
+        self._in_flight = 0
         self._kept: set[str] = set()
         self._statuses: Counter[str] = Counter()
         self._sums: Counter[str] = Counter()
@@ -60,49 +72,70 @@ class Journal:
         """
         self._lock = FolderLock(self._folder)
 
-    async def append(self, row: dict[str, Any]) -> str:
-        """Keep one completion; returns when it is durable. The answer is why the run should stop, or empty.
+    async def append(self, records: list[dict[str, Any]], in_flight: int) -> Word:
+        """Keep completions; returns when they are durable. A key that has its completion keeps that one.
+
+        Args:
+            in_flight: requests under way now.
 
         Raises:
-            StoreError: it could not be written.
+            StoreError: they could not be written.
         """
-        self._buffer.append(row)
-        self._under_way.discard(row["key"])
-        self._kept.add(row["key"])
-        self._statuses[row["status"]] += 1
-        for name in ("prompt_tokens", "completion_tokens"):
-            self._sums[name] += max(0, row[name])
-        self._sums["cost_micro_usd"] += round((row["cost_usd"] or 0) * 1e6)
+        self._in_flight = in_flight
+        fresh = {row["key"]: row for row in records if row["key"] not in self._kept}
+        for row in fresh.values():
+            self._statuses[row["status"]] += 1
+            for name in ("prompt_tokens", "completion_tokens"):
+                self._sums[name] += max(0, row[name])
+            self._sums["cost_micro_usd"] += round((row["cost_usd"] or 0) * 1e6)
+        if fresh:
+            self._kept.update(fresh)
+            self._buffer += fresh.values()
+            await asyncio.shield(self._due())
+        return self._word()
+
+    def _due(self) -> asyncio.Future[None]:
+        """Done when what lies in the buffer now is written: at 64 rows, after 5 s, or soon when nothing is coming."""
+        loop = asyncio.get_running_loop()
         if self._written is None:
-            self._written = asyncio.get_running_loop().create_future()
-            self._timer = asyncio.get_running_loop().call_later(FLUSH_S, self._flush)
-        written = self._written
+            self._written = loop.create_future()
+            self._timer = loop.call_later(FLUSH_S, self._flush)
         if len(self._buffer) >= FLUSH_ROWS:
             self._flush()
-        elif not self._under_way:
-            asyncio.get_running_loop().call_later(IDLE_S, self._flush_if_idle)
-        await asyncio.shield(written)
-        return self._why_stop()
+        elif not self._in_flight:
+            loop.call_later(IDLE_S, self._flush_if_idle)
+        return self._written
 
     def _flush_if_idle(self) -> None:
-        if not self._under_way:  # nothing is coming that could join the part
+        if not self._in_flight:  # nothing is coming that could join the part
             self._flush()
 
     def _flush(self) -> None:
-        written, self._written = self._written, None
-        if self._timer is not None:
-            self._timer.cancel()
-        if written is None:
-            return
-        buffer, self._buffer = self._buffer, []
-        try:
-            self._folder.append("completions", buffer, rows.COMPLETION)
-        except Exception as error:  # whatever it is, the waiting rows must hear of it: else the run would hang
-            self._stopped = self._stopped or str(error)
-            written.set_exception(error if isinstance(error, JobError) else StoreError(f"journal: {error!r}"))
-            written.exception()  # looked at: nobody may be waiting any more
-            return
-        written.set_result(None)
+        """Write soon. One part is written at a time, beside the loop; what comes meanwhile joins the next."""
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.get_running_loop().create_task(self._write())
+        else:
+            self._again = True
+
+    async def _write(self) -> None:
+        while self._buffer:
+            self._again = False
+            buffer, self._buffer = self._buffer, []
+            written, self._written = self._written, None
+            assert written is not None
+            if self._timer is not None:
+                self._timer.cancel()
+            try:
+                await asyncio.to_thread(self._folder.append, "completions", buffer, rows.COMPLETION)
+            except Exception as error:  # whatever it is, the waiting rows must hear of it: else the run would hang
+                self._stopped = self._stopped or str(error)
+                self._kept.difference_update(row["key"] for row in buffer)
+                written.set_exception(error if isinstance(error, JobError) else StoreError(f"journal: {error!r}"))
+                written.exception()  # looked at: nobody may be waiting any more
+            else:
+                written.set_result(None)
+            if len(self._buffer) < FLUSH_ROWS and not self._again:
+                return
 
     def _why_stop(self) -> str:
         limits = self._limits
@@ -115,15 +148,38 @@ class Journal:
             self._stopped = self._stopped or f"budget.hours: {limits.seconds / 3600:g} hours are used"
         return self._stopped
 
-    async def asks(self, key: str) -> bool:
-        """Whether to ask for this key: not if the run is stopping, or if its completion has arrived (an answering actor
-        that was restarted is handed its rows again)."""
-        if key in self._kept or self._why_stop():
-            return False
-        self._under_way.add(key)
+    def _word(self) -> Word:
+        return Word(self._why_stop(), self._room())
+
+    def _room(self) -> int | None:
+        """How many requests of mean cost what is left of the budgets would pay; few, while the mean is hardly known."""
+        limits, answered = self._limits, sum(self._statuses.values())
+        if limits.tokens is None and limits.usd is None:
+            return None
+        most = max(FIRST_UNDER_BUDGET, 2 * answered)
+        tokens = self._sums["prompt_tokens"] + self._sums["completion_tokens"]
+        if limits.tokens is not None and tokens:
+            most = min(most, (limits.tokens - limits.spent_tokens - tokens) * answered // tokens)
+        micro = self._sums["cost_micro_usd"]
+        if limits.usd is not None and micro:
+            most = min(most, int(((limits.usd - limits.spent_usd) * 1e6 - micro) * answered / micro))
+        return max(1, most)
+
+    async def asks(self, keys: list[str]) -> list[str]:
+        """Those of the keys that are to be asked: none if the run is stopping; none whose completion has arrived (an
+        answering actor that was restarted is handed its rows again)."""
+        if self._why_stop():
+            return []
         if self._first_asked is None:
             self._first_asked = time.monotonic()
-        return True
+        return [key for key in keys if key not in self._kept]
+
+    async def pulse(self, in_flight: int) -> Word:
+        """Said by the answering actor every second: how many requests are under way."""
+        self._in_flight = in_flight
+        if self._buffer and not in_flight:
+            asyncio.get_running_loop().call_later(IDLE_S, self._flush_if_idle)
+        return self._word()
 
     async def stop(self, why: str) -> None:
         self._stopped = self._stopped or why
@@ -138,7 +194,7 @@ class Journal:
             "seconds": 0.0 if self._first_asked is None else time.monotonic() - self._first_asked,
             "statuses": dict(self._statuses),
             "answered": done,
-            "in_flight": len(self._under_way),
+            "in_flight": self._in_flight,
             "prompt_tokens": self._sums["prompt_tokens"],
             "completion_tokens": self._sums["completion_tokens"],
             "cost_usd": self._sums["cost_micro_usd"] / 1e6,
@@ -147,10 +203,13 @@ class Journal:
 
     async def flush(self) -> None:
         """Write what is buffered."""
-        self._flush()
+        while self._buffer or (self._writer is not None and not self._writer.done()):
+            self._flush()
+            if self._writer is not None:
+                await self._writer
 
     async def close(self) -> None:
         """Write what is buffered, and let go of the folder."""
-        self._flush()
+        await self.flush()
         if self._lock is not None:
             self._lock.release()

@@ -24,6 +24,7 @@ from cluster.answers import Completion
 from cluster.client import ChatClient, EndPoint
 from cluster.config import Config
 from cluster.errors import EngineError, JobError, StoreError
+from cluster.journal import Word
 from serial7 import prompts
 from serial7.artifacts import load_artifacts
 from serial7.batch import verdict_record
@@ -35,6 +36,10 @@ from serial7.metrics import JUDGED
 from serial7.verify import Verdict, exceeded
 
 BLOCK_ROWS = 8  # a block is answered together; small ones keep the engine busy to the end
+BLOCKS_AT_HAND = 64  # each waits in a thread of the answering actor
+ROWS_AT_HAND = 8  # a connection: a block leaves when its slowest row is done, and real latencies have long tails
+GATHER_S = 0.02  # completions that arrive within it reach the journal in one call
+GATHER_ROWS = 256
 
 ASKED = pa.schema([*rows.PLAN, pa.field("messages", pa.string())])
 JUDGED_ROW = pa.schema(
@@ -82,7 +87,13 @@ class Answerer:
         threading.Thread(target=self._loop.run_forever, daemon=True, name="answers").start()
         self._client = self._run(self._make_client(endpoints)) if config.kind != "gold" else None
         self._tasks: set[asyncio.Task[Any]] = set()
-        asyncio.run_coroutine_threadsafe(self._watch(), self._loop)
+        self._outbox: asyncio.Queue[tuple[dict[str, Any], asyncio.Future[None]]] = asyncio.Queue()
+        self._posts: set[asyncio.Task[None]] = set()
+        self._most: int | None = None
+        self._unheard = 0  # completions that the journal's last word did not count yet
+        self._run(self._heed(ray.get(journal.pulse.remote(0))))  # a budget's ceiling holds from the first request on
+        for always in (self._watch(), self._collect()):
+            asyncio.run_coroutine_threadsafe(always, self._loop)
 
     def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
@@ -112,9 +123,43 @@ class Answerer:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(1)
-            why = await self._journal.stopped.remote()
-            if why:
-                await self._stop(why, tell=False)
+            await self._heed(await self._journal.pulse.remote(self._in_flight()))
+
+    def _in_flight(self) -> int:
+        return len(self._tasks) if self._client is None else self._client.limit.in_flight
+
+    async def _heed(self, word: Word) -> None:
+        self._most = word.most
+        self._set_cap()
+        if word.stop:
+            await self._stop(word.stop, tell=False)
+
+    def _set_cap(self) -> None:
+        if self._client is not None:
+            self._client.limit.cap(None if self._most is None else self._most - self._unheard)
+
+    async def _collect(self) -> None:
+        """From the outbox to the journal, many completions a call."""
+        while True:
+            batch = [await self._outbox.get()]
+            await asyncio.sleep(GATHER_S)
+            while len(batch) < GATHER_ROWS and not self._outbox.empty():
+                batch.append(self._outbox.get_nowait())
+            post = asyncio.create_task(self._post(batch))
+            self._posts.add(post)
+            post.add_done_callback(self._posts.discard)
+
+    async def _post(self, batch: list[tuple[dict[str, Any], asyncio.Future[None]]]) -> None:
+        try:
+            word = await self._journal.append.remote([record for record, _ in batch], self._in_flight())
+            self._unheard -= len(batch)
+            await self._heed(word)
+        except Exception as error:
+            for _, durable in batch:
+                durable.set_exception(error)
+        else:
+            for _, durable in batch:
+                durable.set_result(None)
 
     async def _stop(self, why: str, *, tell: bool = True) -> None:
         self._stopped = self._stopped or why
@@ -129,6 +174,12 @@ class Answerer:
 
     async def _answer_all(self, batch: pa.Table) -> pa.Table:
         plan = batch.to_pylist()
+        try:
+            wanted = set(await self._journal.asks.remote([row["key"] for row in plan]))
+        except ray.exceptions.RayError as error:
+            await self._fail(error)
+            wanted = set()
+        plan = [row for row in plan if row["key"] in wanted]
         answered = await asyncio.gather(*(self._answer(row) for row in plan))
         kept = [(row, done) for row, done in zip(plan, answered, strict=True) if done is not None]
         table = rows.table([done for _, done in kept], rows.COMPLETION)
@@ -144,15 +195,20 @@ class Answerer:
             if completion is None:
                 return None
             record = {"key": row["key"], "request_id": row["request_id"], **asdict(completion)}
-            why = await self._journal.append.remote(record)
-            if why:
-                await self._stop(why, tell=False)
+            durable = self._loop.create_future()
+            self._unheard += 1
+            self._set_cap()
+            await self._outbox.put((record, durable))
+            await durable
             return record
         except (JobError, ray.exceptions.RayError) as error:
-            cause = getattr(error, "cause", None) or error
-            knows = isinstance(error, ray.exceptions.RayActorError) or isinstance(cause, StoreError)
-            await self._stop(str(cause), tell=not knows)  # the journal is gone, or said so itself
+            await self._fail(error)
             return None
+
+    async def _fail(self, error: Exception) -> None:
+        cause = getattr(error, "cause", None) or error
+        knows = isinstance(error, ray.exceptions.RayActorError) or isinstance(cause, StoreError)
+        await self._stop(str(cause), tell=not knows)  # the journal is gone, or said so itself
 
     async def _unless_stopped(self, row: dict[str, Any]) -> Completion | None:
         if self._stopped:
@@ -167,13 +223,7 @@ class Answerer:
             self._tasks.discard(task)
 
     async def _complete(self, row: dict[str, Any]) -> Completion | None:
-        async def still_wanted() -> bool:
-            wanted: bool = not self._stopped and await self._journal.asks.remote(row["key"])
-            return wanted
-
         if self._client is None:
-            if not await still_wanted():
-                return None
             request = request_of(row)
             text = prompts.gold_answer(request, load_artifacts(self._config.data)[request.artifact_id])
             return Completion("ok", text=text, finish_reason="stop", observed_model="gold", asked_at=time.time())
@@ -181,6 +231,10 @@ class Answerer:
         seed: int | None = self._config.sampling.seed
         if seed is not None:
             seed += row["repeat"]
+
+        async def still_wanted() -> bool:
+            return not self._stopped
+
         completion: Completion | None = await self._client.complete(json.loads(row["messages"]), seed, still_wanted)
         return completion
 
@@ -244,9 +298,7 @@ def stream(
 ) -> Iterator[pa.Table]:
     """Run the pending rows of the plan through the job; yields judged rows (JUDGED_ROW) as they come."""
     size = block_rows(config.client.connections)
-    # A block leaves when its slowest row is done: with the long tails of real latencies, six times as many rows as
-    # connections must be at hand, or connections stand idle beside blocks that wait for one row.
-    concurrent_blocks = max(2, -(-6 * config.client.connections // size))
+    concurrent_blocks = max(2, -(-ROWS_AT_HAND * config.client.connections // size))
     answers = ray.data.ActorPoolStrategy(
         size=1,
         max_tasks_in_flight_per_actor=concurrent_blocks,
@@ -269,8 +321,8 @@ def stream(
 
 
 def block_rows(connections: int) -> int:
-    """Rows of a block: 8, and more where so many connections would take hundreds of threads."""
-    return max(BLOCK_ROWS, connections // 32)
+    """Rows of a block: 8, and more where the rows at hand would take more than 64 blocks."""
+    return max(BLOCK_ROWS, -(-ROWS_AT_HAND * connections // BLOCKS_AT_HAND))
 
 
 def judge_stored(config: Config, completions: pa.Table, verifier: str) -> Iterator[pa.Table]:
