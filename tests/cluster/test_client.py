@@ -13,6 +13,7 @@ import pytest
 from cluster.answers import Completion, Refused, classify, read_answer, retry_after
 from cluster.client import AdaptiveLimit, ChatClient, EndPoint
 from cluster.config import Client, Sampling
+from cluster.errors import EngineError
 from tests.cluster.stand_in import TEXT, Reply, StandIn, completion, error
 
 FAST = Client(connections=4, deadline_s=20, attempts=4, backoff_max_s=0.01)
@@ -218,6 +219,70 @@ def test_a_lost_engine_is_replaced(stand_in: StandIn) -> None:
         got = await client.complete(MESSAGES)
         assert (got.status, got.attempts, lost) == ("ok", 2, [dead])
         assert stand_in.headers[0]["authorization"] == "Bearer new"
+        await client.close()
+
+    asyncio.run(go())
+
+
+def test_while_one_engine_is_revived_the_others_are_asked(stand_in: StandIn) -> None:
+    async def go() -> None:
+        revived = asyncio.Event()
+        lost: list[str] = []
+
+        async def on_lost(endpoint: EndPoint) -> EndPoint:
+            lost.append(endpoint.base_url)
+            await revived.wait()
+            return EndPoint(stand_in.url, "new")
+
+        dead = EndPoint("http://127.0.0.1:9")
+        living = EndPoint(stand_in.url, "old")
+        client = ChatClient([dead, living], "m", Sampling(), FAST, on_lost=on_lost)
+        done = await asyncio.gather(*(client.complete(MESSAGES) for _ in range(12)))
+        assert [c.status for c in done if c] == ["ok"] * 12
+        assert {h["authorization"] for h in stand_in.headers} == {"Bearer old"}
+        assert lost == ["http://127.0.0.1:9"]  # once, however many requests were lost
+        assert not dead.up
+        revived.set()
+        assert dead.revival is not None
+        await dead.revival
+        assert dead.up
+        living.in_flight = 5
+        await client.complete(MESSAGES)
+        assert stand_in.headers[-1]["authorization"] == "Bearer new"
+        await client.close()
+
+    asyncio.run(go())
+
+
+def test_waiting_for_an_engine_is_not_counted_against_a_request(stand_in: StandIn) -> None:
+    async def go() -> None:
+        async def on_lost(_endpoint: EndPoint) -> EndPoint:
+            await asyncio.sleep(1.5 * policy.deadline_s)  # the wait itself is what is tried here
+            return EndPoint(stand_in.url)
+
+        policy = Client(connections=1, deadline_s=0.4, attempts=2, backoff_max_s=0.01)
+        client = ChatClient([EndPoint("http://127.0.0.1:9")], "m", Sampling(), policy, on_lost=on_lost)
+        got = await client.complete(MESSAGES)
+        assert got is not None
+        assert (got.status, got.attempts) == ("ok", 2)
+        await client.close()
+
+    asyncio.run(go())
+
+
+def test_a_run_ends_only_when_no_engine_is_left(stand_in: StandIn) -> None:
+    async def go() -> None:
+        async def on_lost(endpoint: EndPoint) -> EndPoint:
+            raise EngineError(f"{endpoint.base_url} died too often")
+
+        client = ChatClient(
+            [EndPoint("http://127.0.0.1:9"), EndPoint(stand_in.url)], "m", Sampling(), FAST, on_lost=on_lost
+        )
+        got = await asyncio.gather(*(client.complete(MESSAGES) for _ in range(4)))
+        assert [c.status for c in got if c] == ["ok"] * 4
+        client.endpoints[1].base_url = "http://127.0.0.1:9"
+        with pytest.raises(EngineError, match="died too often"):
+            await client.complete(MESSAGES)
         await client.close()
 
     asyncio.run(go())

@@ -23,7 +23,17 @@ import pytest
 
 from cluster.config import engine_spec, load
 from cluster.embedded_model import EmbeddedModelError, default_folder, find_gguf, prepare
-from cluster.engines import EngineSpec, ServedEngine, check_engine, port_is_free, serve_command, serve_environment
+from cluster.engines import (
+    EngineSpec,
+    Load,
+    ServedEngine,
+    Stall,
+    check_engine,
+    port_is_free,
+    read_load,
+    serve_command,
+    serve_environment,
+)
 from cluster.errors import EngineError, UsageError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -44,6 +54,8 @@ SERVER = textwrap.dedent(
         def do_GET(self):
             code = 503 if mode == "never" else 401 if not self.headers["Authorization"] else 200
             body = b'{"version": "9.9", "data": [{"id": "m"}]}'
+            if self.path == "/metrics":
+                body = b'vllm:num_requests_running{engine="0"} 2.0\\nvllm:generation_tokens_total{engine="0"} 7.0'
             self.send_response(code)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -203,6 +215,52 @@ def test_a_dead_engine_is_restarted_within_bounds(tmp_path: Path) -> None:
     wait_until_gone(engine.pid)
     with pytest.raises(EngineError, match="died after 1 restarts"):
         engine.ensure_alive()
+    engine.stop()
+
+
+METRICS = """\
+# TYPE vllm:num_requests_running gauge
+vllm:num_requests_running{engine="0",model_name="demo"} 3.0
+vllm:num_requests_running{engine="1",model_name="demo"} 1.0
+# TYPE vllm:generation_tokens_total counter
+vllm:generation_tokens_total{engine="0",model_name="demo"} 1.5e+03
+vllm:generation_tokens_created{engine="0",model_name="demo"} 1.7e+09
+vllm:prompt_tokens_total{engine="0",model_name="demo"} 40.0
+"""
+
+
+def test_the_load_in_vllms_metrics() -> None:
+    assert read_load(METRICS) == Load(running=4, tokens=1540)
+    assert read_load("nothing of ours 1.0") is None
+
+
+def test_a_stall_is_requests_without_tokens() -> None:
+    stall = Stall(60)
+    assert not stall.observe(0, Load(2, 10))
+    assert not stall.observe(59, Load(2, 10))
+    assert not stall.observe(61, Load(2, 11))  # it moved
+    assert not stall.observe(500, Load(0, 11))  # idle is no stall
+    assert not stall.observe(559, Load(1, 11))
+    assert stall.observe(560, Load(1, 11))
+    silent = Stall(60)
+    assert not silent.observe(0, None)
+    assert not silent.observe(30, Load(0, 1))
+    assert not silent.observe(80, None)
+    assert silent.observe(90, None)
+
+
+def test_a_stalled_engine_is_ended_and_another_started(tmp_path: Path) -> None:
+    engine = stand_in(tmp_path, "ok")
+    engine.start()
+    pid, stall = engine.pid, Stall(60)
+    assert not engine.end_if_stalled(stall, 0)
+    assert not engine.end_if_stalled(stall, 59)
+    assert engine.end_if_stalled(stall, 60)
+    assert pid is not None
+    assert wait_until_gone(pid)
+    assert "no token for" in engine.last_log_lines()
+    engine.ensure_alive()
+    assert (engine.alive(), engine.restarts) == (True, 1)
     engine.stop()
 
 
