@@ -47,7 +47,8 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Provider:
-    """An OpenAI-compatible end point. `routing` is sent as the body field `provider` (OpenRouter: order, only, ...)."""
+    """An OpenAI-compatible end point. `routing` is sent as the body field `provider` (OpenRouter: order, only, ...).
+    `observed`: who served in the paper (table 12); a report of other providers is another measurement."""
 
     base_url: str | None = None
     model_id: str | None = None
@@ -55,11 +56,15 @@ class Provider:
     api_key_env: str | None = None
     routing: dict[str, Any] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
+    observed: list[str] = field(default_factory=list)
+    usd_per_million_input: float | None = None
+    usd_per_million_output: float | None = None
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A served vLLM engine; see `cluster.engines.EngineSpec` for the fields. `model`: `embedded` = the demo's own."""
+    """A served vLLM engine; see `cluster.engines.EngineSpec` for the fields. `model`: `embedded` = the demo's own. `card`,
+    `parameters_b` and `active_parameters_b` are for the planner; the versions are compared with what is installed."""
 
     model: str | None = None
     served_name: str | None = None
@@ -82,6 +87,11 @@ class Engine:
     startup_deadline_s: float = 1800.0
     stall_s: float = 600.0
     max_restarts: int = 2
+    card: str | None = None
+    parameters_b: float | None = None
+    active_parameters_b: float | None = None
+    vllm_version: str | None = None
+    transformers_version: str | None = None
 
 
 @dataclass(frozen=True)
@@ -135,7 +145,11 @@ class Config:
 
 # What may change between two commands that continue one run: none of it decides what a completion or a verdict is.
 _NOT_HASHED = ("out", "dry_run", "only_failed", "verifiers", "client", "budget")
-_ENGINE_NOT_HASHED = ("port", "replicas", "gpu_memory_utilization", "startup_deadline_s", "stall_s", "max_restarts")
+_ENGINE_NOT_HASHED = (
+    "port", "replicas", "gpu_memory_utilization", "startup_deadline_s", "stall_s", "max_restarts", "card", "parameters_b",
+    "active_parameters_b", "vllm_version", "transformers_version",
+)  # fmt: skip
+_PROVIDER_NOT_HASHED = ("observed", "usd_per_million_input", "usd_per_million_output")
 _ALLOWED: dict[str, tuple[str | int, ...]] = {
     "kind": KINDS,
     "suite": ("serial7",),
@@ -332,6 +346,7 @@ def config_hash(config: Config, *parts: str) -> str:
     """Eight hexadecimal digits over everything that decides what is asked and how it is judged."""
     kept = {k: v for k, v in as_dict(config).items() if k not in _NOT_HASHED}
     kept["engine"] = {k: v for k, v in kept["engine"].items() if k not in _ENGINE_NOT_HASHED}
+    kept["provider"] = {k: v for k, v in kept["provider"].items() if k not in _PROVIDER_NOT_HASHED}
     return digest({"config": kept, "parts": parts})[:8]
 
 

