@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 export HF_HUB_OFFLINE = 1
 
-.PHONY: env model demo demo-verified test test-fast check audit clean
+.PHONY: env model demo demo-verified test test-fast test-slow check audit clean
 
 env:
 	@$(PYTHON) launch/setup_env.py $(VENV)
@@ -22,7 +22,10 @@ test: model
 	$(BIN)/python -m pytest -q
 
 test-fast: env
-	$(BIN)/python -m pytest -q -m "not engine and not ray"
+	$(BIN)/python -m pytest -q -m "not engine and not ray and not slow"
+
+test-slow: model
+	$(BIN)/python -m pytest -q -m slow
 
 check: env
 	$(BIN)/ruff check .

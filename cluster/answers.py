@@ -46,6 +46,7 @@ class Completion:
     attempt_log: str = "[]"
     asked_at: float = 0.0
     latency_s: float = 0.0
+    first_token_s: float | None = None  # from sending the attempt that this came of; None where it was not streamed
     error: str = ""
 
 
@@ -99,28 +100,42 @@ def read_answer(
     return completion
 
 
+def add_generation(completion: Completion, body: bytes) -> None:
+    """Fill what `completion` lacks from OpenRouter's record of its generation; a body that is none changes nothing."""
+    try:
+        data = _inner(json.loads(body), "data")
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(data, dict):
+        return
+    completion.native_finish_reason = completion.native_finish_reason or text_of(data.get("native_finish_reason"))
+    completion.observed_provider = completion.observed_provider or text_of(data.get("provider_name"))
+    if completion.cost_usd is None:
+        completion.cost_usd = _cost(data.get("total_cost"))
+
+
 def _completion(data: dict[str, Any], choice: dict[str, Any], reasoning_end: Sequence[str]) -> Completion:
     message = choice["message"]
-    text = _text(message.get("content"))
-    reasoning = _text(message.get("reasoning")) or _text(message.get("reasoning_content"))
-    finish = _text(choice.get("finish_reason"))
+    text = text_of(message.get("content"))
+    reasoning = text_of(message.get("reasoning")) or text_of(message.get("reasoning_content"))
+    finish = text_of(choice.get("finish_reason"))
     usage = data.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     return Completion(
-        status=classify(text, reasoning, finish, _text(message.get("refusal")), reasoning_end),
-        text=text or _text(message.get("refusal")),
+        status=classify(text, reasoning, finish, text_of(message.get("refusal")), reasoning_end),
+        text=text or text_of(message.get("refusal")),
         reasoning=reasoning,
         finish_reason=finish,
-        native_finish_reason=_text(choice.get("native_finish_reason")),
+        native_finish_reason=text_of(choice.get("native_finish_reason")),
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
         reasoning_tokens=_count(_inner(usage, "completion_tokens_details", "reasoning_tokens")),
         cached_tokens=_count(_inner(usage, "prompt_tokens_details", "cached_tokens")),
         cost_usd=_cost(usage.get("cost")),
-        observed_provider=_text(data.get("provider")),
-        observed_model=_text(data.get("model")),
-        system_fingerprint=_text(data.get("system_fingerprint")),
-        response_id=_text(data.get("id")),
+        observed_provider=text_of(data.get("provider")),
+        observed_model=text_of(data.get("model")),
+        system_fingerprint=text_of(data.get("system_fingerprint")),
+        response_id=text_of(data.get("id")),
     )
 
 
@@ -182,7 +197,8 @@ def _is_overflow(message: str) -> bool:
     return "context" in lowered and ("length" in lowered or "window" in lowered or "maximum" in lowered)
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A text as a string or as content parts; "" for anything else."""
     if isinstance(value, list):  # content parts
         return "".join(p.get("text", "") for p in value if isinstance(p, dict) and isinstance(p.get("text"), str))
     return value if isinstance(value, str) else ""

@@ -2,6 +2,7 @@
 
 Every outcome is a `Completion` with exactly one status; nothing here raises for what a provider answers, except
 `Refused`, which no retry can mend (a wrong key, an unknown model). HTTP/2 is used where an https end point offers it.
+Certificates are checked against the system's authorities, or those of `SSL_CERT_FILE` or `SSL_CERT_DIR` alone.
 """
 
 from __future__ import annotations
@@ -15,18 +16,25 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from aiolimiter import AsyncLimiter
 from pyreqwest.client import ClientBuilder
 from pyreqwest.exceptions import PyreqwestError, TransportError
+from pyreqwest.request import StreamRequest
+from pyreqwest.response import ResponseBodyReader
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from cluster.answers import MAX_ERROR_TEXT, Completion, Retriable, read_answer
+from cluster.answers import MAX_ERROR_TEXT, Completion, Retriable, add_generation, read_answer
 from cluster.config import Client, Sampling
 from cluster.errors import JobError
+from cluster.events import StreamedAnswer, is_event_stream
 
 CONNECT_TIMEOUT = timedelta(seconds=30)
 MAX_BODY_BYTES = 64 * 2**20  # an answer of the largest token limit is under 2 MiB
+LINGER_S = 1.0  # for what follows the end of a stream: read to its end, a connection can be used again
+LOOKUP_S = 4.0  # within it a completion that has arrived waits for its cost; its record may come a moment later
+LOOKUP_AGAIN_S = 0.5
 
 
 @dataclass(slots=True)
@@ -152,6 +160,8 @@ class ChatClient:
             "seed": seed if seed is not None else sampling.seed,
         }
         body: dict[str, Any] = {"model": self._model, "messages": messages}
+        if self._policy.stream:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
         body |= {k: v for k, v in fields.items() if v is not None} | dict(sampling.extra_body)
         if self._routing:
             body["provider"] = self._routing
@@ -187,6 +197,8 @@ class ChatClient:
             completion.asked_at, completion.latency_s = trail.asked_at, trail.seconds()
             completion.attempts = trail.attempts
             completion.attempt_log = json.dumps(trail.errors)
+            if trail.endpoint is not None:
+                await self._look_up(trail.endpoint, completion)
             return completion
 
     async def _attempts(self, body: dict[str, Any], trail: _Trail, deadline: asyncio.Timeout) -> Completion:
@@ -214,6 +226,7 @@ class ChatClient:
                     await self._rate.acquire()
                 trail.attempts += 1
                 endpoint.in_flight += 1
+                trail.endpoint = endpoint
                 try:
                     return await self._once(endpoint, body)
                 except Retriable as error:
@@ -259,20 +272,86 @@ class ChatClient:
         request = self._http.post(f"{endpoint.base_url}/chat/completions").body_json(body)
         if endpoint.api_key:
             request = request.bearer_auth(endpoint.api_key)
-        try:
-            async with request.build_streamed() as answer:
-                received = bytearray()
-                while (chunk := await answer.body_reader.read_chunk()) is not None:
-                    received += chunk
-                    if len(received) > MAX_BODY_BYTES:
-                        raise Retriable(f"an answer of more than {MAX_BODY_BYTES} bytes")
-        except TransportError as error:
-            raise Retriable(f"connection: {_said(error)}", lost=True) from error
-        except PyreqwestError as error:
-            raise Retriable(_said(error)) from error
-        completion = read_answer(answer.status, answer.headers, bytes(received), self._reasoning_end)
+        if self._policy.stream:
+            # By default 64 KiB are gathered before the first byte is handed on: no first token, no silence to notice.
+            request = request.streamed_read_buffer_limit(0)
+        answer = await self._receive(request.build_streamed())
+        completion = read_answer(answer.status, answer.headers, answer.body, self._reasoning_end)
+        completion.first_token_s = answer.first_token_s
         self.limit.succeeded()
         return completion
+
+    async def _receive(self, request: StreamRequest) -> _Answer:
+        """An answer, whole: as it came, or as its stream adds up to. What is asked unstreamed may take its time."""
+        idle_s = self._policy.idle_s if self._policy.stream else None
+        sent, first_token_s = time.monotonic(), None
+        stream = StreamedAnswer(MAX_BODY_BYTES)
+        try:
+            async with asyncio.timeout(idle_s) as idle, request as answer:
+                status, headers = answer.status, answer.headers
+                if status != 200 or not is_event_stream(headers):
+                    idle.reschedule(None)
+                    return _Answer(status, headers, await _read(answer.body_reader))
+                while not stream.over and (chunk := await answer.body_reader.read_chunk()) is not None:
+                    if idle_s is not None:
+                        idle.reschedule(asyncio.get_running_loop().time() + idle_s)
+                    stream.feed(bytes(chunk))
+                    if first_token_s is None and stream.begun:
+                        first_token_s = time.monotonic() - sent
+                idle.reschedule(asyncio.get_running_loop().time() + LINGER_S)
+                while await answer.body_reader.read_chunk() is not None:
+                    pass
+        except TransportError as error:
+            if not stream.whole:
+                raise Retriable(f"connection: {_said(error)}", lost=True) from error
+        except PyreqwestError as error:
+            if not stream.whole:
+                raise Retriable(_said(error)) from error
+        except TimeoutError as error:
+            if not stream.whole:
+                raise Retriable(f"nothing came for {idle_s:g} s") from error
+        return _Answer(status, headers, stream.body(), first_token_s)
+
+    async def _look_up(self, endpoint: EndPoint, completion: Completion) -> None:
+        """Ask for the cost, the native finish reason and the provider that `completion` came without. They are worth a
+        moment's wait, and never a completion: what goes wrong here is passed over."""
+        host = urlsplit(endpoint.base_url).hostname or ""
+        if not self._policy.lookup and host != "openrouter.ai" and not host.endswith(".openrouter.ai"):
+            return
+        if not completion.response_id or (completion.cost_usd is not None and completion.native_finish_reason):
+            return
+        with contextlib.suppress(TimeoutError, Retriable, PyreqwestError):
+            async with asyncio.timeout(LOOKUP_S):
+                while True:
+                    request = self._http.get(f"{endpoint.base_url}/generation").query({"id": completion.response_id})
+                    if endpoint.api_key:
+                        request = request.bearer_auth(endpoint.api_key)
+                    async with request.build_streamed() as answer:
+                        body = await _read(answer.body_reader)
+                    if answer.status != 404:
+                        break
+                    await asyncio.sleep(LOOKUP_AGAIN_S)
+                if answer.status == 200:
+                    add_generation(completion, body)
+
+
+@dataclass(slots=True)
+class _Answer:
+    """An HTTP answer that has arrived."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    first_token_s: float | None = None
+
+
+async def _read(reader: ResponseBodyReader) -> bytes:
+    received = bytearray()
+    while (chunk := await reader.read_chunk()) is not None:
+        received += chunk
+        if len(received) > MAX_BODY_BYTES:
+            raise Retriable(f"an answer of more than {MAX_BODY_BYTES} bytes")
+    return bytes(received)
 
 
 def _said(error: PyreqwestError) -> str:
@@ -287,6 +366,7 @@ class _Trail:
 
     asked_at: float = field(default_factory=time.time)
     attempts: int = 0
+    endpoint: EndPoint | None = None  # the last one that was asked
     waited_s: float = 0.0  # for an engine that was being restarted
     errors: list[dict[str, Any]] = field(default_factory=list)
     _start: float = field(default_factory=time.monotonic)

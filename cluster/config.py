@@ -96,13 +96,18 @@ class Engine:
 
 @dataclass(frozen=True)
 class Client:
-    """How requests are sent. `connections`: at once, over all replicas; `per_minute`: 0 = no limit."""
+    """How requests are sent. `connections`: at once, over all replicas; `per_minute`: 0 = no limit. `idle_s`: a streamed
+    answer of which nothing comes for so long is asked again. `lookup`: ask the end point for the cost and the provider of
+    a completion that came without, as is always done at OpenRouter."""
 
     connections: int = 64
     per_minute: int = 0
     deadline_s: float = 900.0
     attempts: int = 6
     backoff_max_s: float = 60.0
+    stream: bool = False
+    idle_s: float = 300.0
+    lookup: bool = False
 
 
 @dataclass(frozen=True)
@@ -292,6 +297,9 @@ def _check_values(config: Config) -> None:
         raise UsageError(f"limit: {config.limit} is too few; at least 1, or null for all requests")
     if config.client.connections < 1 or config.client.attempts < 1:
         raise UsageError("client.connections and client.attempts: at least 1 is due")
+    for name in ("deadline_s", "idle_s"):
+        if getattr(config.client, name) <= 0:
+            raise UsageError(f"client.{name}: {getattr(config.client, name):g} s is too short; more than 0 is due")
     if config.kind == "api":
         if not config.provider.base_url or not config.provider.model_id:
             raise UsageError("provider.base_url and provider.model_id are due for an API model")

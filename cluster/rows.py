@@ -8,7 +8,9 @@ import pyarrow as pa
 
 from cluster.errors import JobError
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
+READABLE = ("1", "2")
+_ADDED = {"1": ("first_token_s",)}  # version -> the columns that came later: null in what it wrote
 _VERSION_KEY = b"serial7.schema"
 
 
@@ -31,6 +33,7 @@ PLAN = _schema(
 )
 
 # One row a completion that has arrived. Times in seconds, `asked_at` since the epoch; -1 tokens = not reported.
+# `first_token_s` counts from the sending of the attempt that was answered; null = not streamed.
 COMPLETION = _schema(
     key=pa.string(),
     request_id=pa.string(),
@@ -52,6 +55,7 @@ COMPLETION = _schema(
     attempt_log=pa.string(),
     asked_at=pa.float64(),
     latency_s=pa.float64(),
+    first_token_s=pa.float64(),
     error=pa.string(),
 )
 
@@ -104,18 +108,21 @@ def _clean(value: Any) -> Any:
 
 
 def checked(found: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
-    """`found`, if it has this schema and version.
+    """`found`, if it has this schema in a readable version; columns that its version did not have yet are null.
 
     Raises:
         SchemaMismatch: names the file and the difference.
     """
-    version = (found.schema.metadata or {}).get(_VERSION_KEY, b"none").decode()
-    if version != SCHEMA_VERSION or found.schema.names != schema.names:
+    version = (found.schema.metadata or {}).get(_VERSION_KEY, b"none").decode(errors="replace")
+    added = [name for name in _ADDED.get(version, ()) if name in schema.names]
+    if version not in READABLE or found.schema.names != [name for name in schema.names if name not in added]:
         raise SchemaMismatch(
-            f"{where} has schema version {version} and columns {found.schema.names}; this program reads version "
-            f"{SCHEMA_VERSION}: use the release that wrote it, or another out"
+            f"{where} has schema version {version} and columns {found.schema.names}; this program reads versions "
+            f"{' and '.join(READABLE)}: use the release that wrote it, or another out"
         )
+    for name in added:
+        found = found.append_column(name, pa.nulls(len(found), schema.field(name).type))
     try:
-        return found.cast(schema)
+        return found.select(schema.names).cast(schema)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise SchemaMismatch(f"{where} has columns of other types: {error}") from error

@@ -87,9 +87,10 @@ def score(arguments: Sequence[str]) -> int:
     manifest, plan = folder.read_json("manifest.json"), folder.read_plan()
     if manifest is None or plan is None:
         raise UsageError(f"run: {folder.url} is no run folder (it has no manifest.json and plan.parquet)")
-    if manifest.get("schema") != rows.SCHEMA_VERSION:
+    if manifest.get("schema") not in rows.READABLE:
         raise UsageError(
-            f"run: {folder.url} has schema version {manifest.get('schema')}; this program reads {rows.SCHEMA_VERSION}"
+            f"run: {folder.url} has schema version {manifest.get('schema')}; this program reads versions "
+            f"{' and '.join(rows.READABLE)}"
         )
     kept = manifest["config"]
     config = Config(model=kept["model"], kind="gold", data=kept.get("data", ""), reasoning_end=kept["reasoning_end"])

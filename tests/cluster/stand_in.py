@@ -5,24 +5,30 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Literal
 
 TEXT = "The answer is 1."
 
 
 @dataclass
 class Reply:
-    """What the server sends. `body` as bytes goes out as it is; `drop`: the connection is cut without an answer."""
+    """What the server sends. `body` as bytes goes out as it is; `drop`: the connection is cut without an answer.
+
+    `pieces`: sent one by one instead of a body; `end`: what follows them: the proper end, a `cut` connection, or `silent`
+    (nothing, until `release()`).
+    """
 
     status: int = 200
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
     drop: bool = False
+    pieces: Sequence[bytes] | None = None
+    end: Literal["proper", "cut", "silent"] = "proper"
 
 
 def completion(text: str | None = TEXT, finish: str | None = "stop", **message: Any) -> dict[str, Any]:
@@ -34,6 +40,24 @@ def completion(text: str | None = TEXT, finish: str | None = "stop", **message: 
         ],
         "usage": {"prompt_tokens": 10, "completion_tokens": 5},
     }
+
+
+def delta(text: str | None = None, finish: str | None = None, **fields: Any) -> dict[str, Any]:
+    """One event of a stream."""
+    choice = {"index": 0, "delta": {"content": text, **fields}, "finish_reason": finish}
+    return {"id": "r-1", "model": "stand-in-1", "choices": [choice]}
+
+
+def event(data: Any) -> bytes:
+    return b"data: " + (data if isinstance(data, bytes) else json.dumps(data).encode()) + b"\n\n"
+
+
+USAGE = {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}
+DONE = event(b"[DONE]")
+
+
+def streamed(*pieces: bytes, end: Literal["proper", "cut", "silent"] = "proper") -> Reply:
+    return Reply(content_type="text/event-stream; charset=utf-8", pieces=pieces, end=end)
 
 
 def error(message: str, code: int | str | None = None) -> dict[str, Any]:
@@ -48,6 +72,8 @@ class StandIn:
 
     def __init__(self) -> None:
         self.answer: Callable[[int, dict[str, Any]], Reply] = lambda _n, _body: Reply(body=completion())
+        self.generation: Callable[[int], Reply] = lambda _n: Reply(404)
+        self.looked_up: list[str] = []
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.sent: Counter[str] = Counter()  # prompts whose answer went out whole
@@ -74,6 +100,15 @@ class StandIn:
             self._released.wait()
         return self.answer(number, body)
 
+    def look_up(self, path: str) -> Reply:
+        with self._lock:
+            number = len(self.looked_up)
+            self.looked_up.append(path)
+        return self.generation(number)
+
+    def wait(self) -> None:
+        self._released.wait()
+
 
 def prompt_of(body: Mapping[str, Any]) -> str:
     return json.dumps(body["messages"], sort_keys=True)
@@ -89,23 +124,43 @@ def serving() -> Iterator[StandIn]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             reply = stand_in.handle(body, {k.lower(): v for k, v in self.headers.items()})
-            if reply.drop:
+            if self.send(reply):
+                stand_in.sent[prompt_of(body)] += 1
+
+        def do_GET(self) -> None:
+            self.send(stand_in.look_up(self.path))
+
+        def send(self, reply: Reply) -> bool:
+            """Whether it went out whole."""
+            if reply.drop or reply.end != "proper":
                 self.close_connection = True
-                return
-            data = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+            if reply.drop:
+                return False
             try:
                 self.send_response(reply.status)
                 self.send_header("content-type", reply.content_type)
-                self.send_header("content-length", str(len(data)))
                 for name, value in reply.headers.items():
                     self.send_header(name, value)
+                if reply.pieces is None:
+                    data = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+                    self.send_header("content-length", str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
+                    self.wfile.flush()
+                    return True
+                self.send_header("transfer-encoding", "chunked")
                 self.end_headers()
-                self.wfile.write(data)
-                self.wfile.flush()
+                for piece in reply.pieces:
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+                    self.wfile.flush()
+                if reply.end == "proper":
+                    self.wfile.write(b"0\r\n\r\n")
+                elif reply.end == "silent":
+                    stand_in.wait()
             except OSError:  # the client is gone: killed, or past its deadline
                 self.close_connection = True
-                return
-            stand_in.sent[prompt_of(body)] += 1
+                return False
+            return reply.end == "proper"
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             pass

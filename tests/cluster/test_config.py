@@ -41,6 +41,8 @@ def test_a_filter_may_be_one_word() -> None:
         (["model=gold", "limit=many"], "the command line: limit: Value 'many'"),
         (["model=gold", "limit=0"], "limit: 0 is too few"),
         (["model=gold", "repeats=0"], "repeats: 0 is too few"),
+        (["model=gold", "client.connections=0"], "client.connections and client.attempts: at least 1"),
+        (["model=gold", "client.idle_s=0"], "client.idle_s: 0 s is too short"),
         (["model=gold", "formats=[jsn]"], "formats: 'jsn' is not one of json, "),
         (["model=gold", "levels=[4]"], "levels: 4 is not one of 1, 2, 3"),
         (["model=gold", "sampling=null"], "the command line: sampling:"),

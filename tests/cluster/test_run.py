@@ -436,7 +436,8 @@ def engine(tmp_path: Path) -> tuple[Path, list[str]]:
     interpreter.chmod(0o755)
     (folder / "config.json").write_text("{}")
     options = [f"engine.python={interpreter}", f"engine.model={folder}", "engine.startup_deadline_s=60"]
-    return folder, ["model=demo", *options, "limit=12", "client.connections=2"]
+    # One connection: with two, a request under way when the engine dies is asked twice, by chance.
+    return folder, ["model=demo", *options, "limit=12", "client.connections=1"]
 
 
 def test_an_engine_that_dies_in_mid_run_is_started_again(

@@ -111,9 +111,9 @@ def test_a_damaged_part_is_named(tmp_path: Path) -> None:
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:
     folder = RunFolder(str(tmp_path))
-    other = pa.schema([*rows.COMPLETION], metadata={b"serial7.schema": b"2"})
+    other = pa.schema([*rows.COMPLETION], metadata={b"serial7.schema": b"3"})
     folder.write_table("completions/1.parquet", rows.table([record("a")], other))
-    with pytest.raises(SchemaMismatch, match="schema version 2"):
+    with pytest.raises(SchemaMismatch, match="schema version 3"):
         folder.read("completions", rows.COMPLETION)
     more = pa.schema([*rows.COMPLETION, pa.field("new", pa.string())], metadata=rows.COMPLETION.metadata)
     folder.write_table("completions/1.parquet", rows.table([record("a")], more))
