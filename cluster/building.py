@@ -29,8 +29,9 @@ from cluster.answers import Completion
 from cluster.client import ChatClient, EndPoint
 from cluster.config import CONFIGS, Config, digest, engine_spec, load
 from cluster.errors import BudgetReached, EngineError, Incomplete, JobError, StoreError, UsageError
+from cluster.lock import folder_lock
 from cluster.plan import endpoint_identity
-from cluster.store import FolderLock, RunFolder, resolve_out
+from cluster.store import RunFolder, resolve_out
 from serial7.build.pipeline import Built, Each, Rowset, Settings, build, rowset
 from serial7.build.records import Place, Rejection, RowFault, SourceRecord
 from serial7.build.sources import read_rows, without_twins
@@ -133,7 +134,7 @@ def make(arguments: Sequence[str]) -> int:
     out = RunFolder(resolve_out(config.out))
     rows = [_rowset(source) for source in config.sources]
     out.probe()
-    lock = FolderLock(out)
+    lock = folder_lock(out)
     settings = Settings(config.seed, config.per_source, config.family_cap, config.rounds)
     try:
         if config.model_config is None:

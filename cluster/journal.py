@@ -15,11 +15,13 @@ from typing import Any
 
 from cluster import rows
 from cluster.errors import JobError, StoreError
-from cluster.store import FolderLock, RunFolder
+from cluster.lock import FlockLock, LeaseLock, folder_lock
+from cluster.store import RunFolder
 
 FLUSH_ROWS = 64
 FLUSH_S = 5.0
 IDLE_S = 0.25
+SPACE_S = 5.0  # between two looks at the free space
 FIRST_UNDER_BUDGET = 8  # requests at once before a budgeted run knows what one costs
 
 
@@ -49,7 +51,7 @@ class Journal:
 
     def __init__(self, url: str, limits: Limits) -> None:
         self._folder = RunFolder(url)
-        self._lock: FolderLock | None = None
+        self._lock: FlockLock | LeaseLock | None = None
         self._limits = limits
         self._buffer: list[dict[str, Any]] = []
         self._written: asyncio.Future[None] | None = None
@@ -58,6 +60,7 @@ class Journal:
         self._again = False
         self._started = time.monotonic()
         self._first_asked: float | None = None  # an engine's start-up is in no tokens/s
+        self._looked = -SPACE_S
         self._stopped = ""
         self._in_flight = 0
         self._kept: set[str] = set()
@@ -70,7 +73,7 @@ class Journal:
         Raises:
             Locked: another journal holds it.
         """
-        self._lock = FolderLock(self._folder)
+        self._lock = await asyncio.to_thread(folder_lock, self._folder)
 
     async def append(self, records: list[dict[str, Any]], in_flight: int) -> Word:
         """Keep completions; returns when they are durable. A key that has its completion keeps that one.
@@ -126,7 +129,7 @@ class Journal:
             if self._timer is not None:
                 self._timer.cancel()
             try:
-                await asyncio.to_thread(self._folder.append, "completions", buffer, rows.COMPLETION)
+                await asyncio.to_thread(self._append, buffer)
             except Exception as error:  # whatever it is, the waiting rows must hear of it: else the run would hang
                 self._stopped = self._stopped or str(error)
                 self._kept.difference_update(row["key"] for row in buffer)
@@ -136,6 +139,23 @@ class Journal:
                 written.set_result(None)
             if len(self._buffer) < FLUSH_ROWS and not self._again:
                 return
+
+    def _append(self, buffer: list[dict[str, Any]]) -> None:
+        if self._lock is not None:
+            self._lock.check()
+        self._folder.append("completions", buffer, rows.COMPLETION)
+
+    def _watch_folder(self) -> None:
+        """Stop while there is still room for what is under way, and when the folder is another driver's."""
+        if self._lock is not None:
+            try:
+                self._lock.check()
+            except StoreError as error:
+                self._stopped = self._stopped or str(error)
+        if time.monotonic() - self._looked >= SPACE_S:
+            self._looked = time.monotonic()
+            short = self._folder.short_of_space()
+            self._stopped = self._stopped or (short and f"{short}, and the same command resumes")
 
     def _why_stop(self) -> str:
         limits = self._limits
@@ -177,6 +197,7 @@ class Journal:
     async def pulse(self, in_flight: int) -> Word:
         """Said by the answering actor every second: how many requests are under way."""
         self._in_flight = in_flight
+        self._watch_folder()
         if self._buffer and not in_flight:
             asyncio.get_running_loop().call_later(IDLE_S, self._flush_if_idle)
         return self._word()
@@ -212,4 +233,4 @@ class Journal:
         """Write what is buffered, and let go of the folder."""
         await self.flush()
         if self._lock is not None:
-            self._lock.release()
+            await asyncio.to_thread(self._lock.release)

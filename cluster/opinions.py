@@ -19,8 +19,9 @@ from cluster import rows
 from cluster.building import OF_MODEL, Pool, asker
 from cluster.config import Config, load
 from cluster.errors import UsageError
+from cluster.lock import folder_lock
 from cluster.plan import verifier_id
-from cluster.store import FolderLock, RunFolder, by_key, final_completions, resolve_out
+from cluster.store import RunFolder, by_key, final_completions, resolve_out
 from serial7.artifacts import load_artifacts
 from serial7.ir import number_text
 from serial7.metrics import JUDGED
@@ -49,7 +50,7 @@ def ask_opinions(arguments: Sequence[str]) -> int:
         raise UsageError(f"run: {folder.url} holds no judged Derive answer of this kind; answers=all takes numbers too")
     out = Path(folder.path) / "opinions" / re.sub(r"[^A-Za-z0-9._-]", "_", config.model)
     out.mkdir(parents=True, exist_ok=True)
-    lock = FolderLock(RunFolder(str(out)))
+    lock = folder_lock(RunFolder(str(out)))
     try:
         with asker(config, out) as ask:
             said = Pool(config.client.connections)(lambda row: read_opinion(ask(row["messages"])), todo)

@@ -27,11 +27,12 @@ from cluster.display import Watch, show_results
 from cluster.engines import check_engine, port_is_free, serve_command, start_engines
 from cluster.errors import BudgetReached, Incomplete, JobError, StoreError, UsageError
 from cluster.judging import judge_missing, store_verdicts, without_verdict
+from cluster.lock import folder_lock
 from cluster.plan import build_plan, engine_build, engine_versions, hashes, verifier_id
 from cluster.planner import plan_for, version_differences
 from cluster.provenance import environment
 from cluster.session import cause, ray_session
-from cluster.store import FolderLock, RunFolder, final_completions, find_run, in_job, new_run, resolve_out, root
+from cluster.store import RunFolder, claim_run, final_completions, find_run, in_job, new_run, resolve_out, root
 from cluster.summary import spent_costs, spent_tokens, summarize
 from serial7.errors import OperatorError
 from serial7.metrics import ASKED_AGAIN
@@ -95,7 +96,7 @@ def score(arguments: Sequence[str]) -> int:
     kept = manifest["config"]
     config = Config(model=kept["model"], kind="gold", data=kept.get("data", ""), reasoning_end=kept["reasoning_end"])
     folder.probe()
-    lock = FolderLock(folder)
+    lock = folder_lock(folder)
     try:
         with ray_session():
             for kind in ("verdicts/instances", "verdicts/findings"):
@@ -136,8 +137,10 @@ class _Run:
         Raises:
             JobError: it could not begin, or could not go on; what arrived is stored.
         """
+        if not self.resumed:
+            self.folder = claim_run(resolve_out(self.config.out), self.folder, self.config.model, self.hash)
         self.folder.probe()
-        lock = FolderLock(self.folder)  # refuses before Ray starts; the journal then takes it for the whole run
+        lock = folder_lock(self.folder)  # refuses before Ray starts; the journal then takes it for the whole run
         try:
             log.info("%s the run in %s", "continuing" if self.resumed else "starting", self.folder.url)
             if self.folder.read_plan() is not None and not len(self._pending()[0]) and not self._unjudged():

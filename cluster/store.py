@@ -1,19 +1,20 @@
 """The run folder: what is in it, how it is written so that nothing stored is lost, and how it is read back.
 
 Parts are append-only Parquet files: written under a temporary name, synced, then renamed, so that a reader sees a
-whole part or none. On an object store a part is put once. The journal's process holds the folder's lock.
+whole part or none. On an object store a part is put once. The journal's process holds the folder's lock
+(`cluster.lock`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import io
 import json
 import os
 import time
 import uuid
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -27,6 +28,7 @@ from cluster.errors import StoreError, UsageError
 from serial7.metrics import SCORED
 
 MIN_FREE_BYTES = 256 * 2**20
+READERS = 8  # parts read at once
 
 
 def root() -> Path:
@@ -72,9 +74,16 @@ class RunFolder:
         except (OSError, ValueError, StoreError) as error:
             why = _reason(error.__cause__ or error)
             raise UsageError(f"out: cannot write to {self.url}: {why}; give another out=") from error
+        short = self.short_of_space()
+        if short:
+            raise UsageError(f"out: {short}")
+
+    def short_of_space(self) -> str:
+        """What is wrong with the free space, or nothing."""
         free = self.free_bytes()
-        if free is not None and free < MIN_FREE_BYTES:
-            raise UsageError(f"out: only {free // 2**20} MiB are free at {self.url}; {MIN_FREE_BYTES // 2**20} are due")
+        if free is None or free >= MIN_FREE_BYTES:
+            return ""
+        return f"only {free // 2**20} MiB are free at {self.url}; {MIN_FREE_BYTES // 2**20} are due; free some"
 
     def free_bytes(self) -> int | None:
         """Bytes free where the folder lies; None on an object store."""
@@ -146,7 +155,8 @@ class RunFolder:
 
     def read(self, kind: str, schema: pa.Schema) -> pa.Table:
         """All parts of a kind, in the order written."""
-        tables = [self._read_table(part, schema) for part in self.parts(kind)]
+        with ThreadPoolExecutor(READERS) as pool:  # a run of 350,000 requests has thousands of parts
+            tables = list(pool.map(lambda part: self._read_table(part, schema), self.parts(kind)))
         return pa.concat_tables(tables) if tables else schema.empty_table()
 
     def read_plan(self) -> pa.Table | None:
@@ -175,40 +185,6 @@ class RunFolder:
             self.fs.rm(part)
 
 
-class Locked(UsageError):
-    """Another driver works on the run folder."""
-
-
-class FolderLock:
-    """An advisory lock on a local run folder, freed by the kernel when its holder dies."""
-
-    def __init__(self, folder: RunFolder, wait_s: float = 10.0) -> None:
-        self._file = None
-        if not folder.local:
-            return
-        path = Path(folder.file(".lock"))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("a")
-        # The journal of a driver that was killed a moment ago may take some seconds to die.
-        deadline = time.monotonic() + wait_s
-        while True:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except OSError:
-                if time.monotonic() >= deadline:
-                    self._file.close()
-                    raise Locked(
-                        f"another driver works on {folder.url}; wait for it or end it (two would ask everything twice)"
-                    ) from None
-                time.sleep(0.2)
-
-    def release(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-
 def find_run(out: str, model: str, hash_: str) -> RunFolder | None:
     """The run folder of this model and config hash under `out`, the newest if there are several."""
     root = RunFolder(out)
@@ -218,6 +194,36 @@ def find_run(out: str, model: str, hash_: str) -> RunFolder | None:
         return None
     found = sorted(n for n in names if n.rstrip("/").endswith(f"_{model}_{hash_}"))
     return RunFolder(_join(out, PurePosixPath(found[-1].rstrip("/")).name)) if found else None
+
+
+def claim_run(out: str, folder: RunFolder, model: str, hash_: str) -> RunFolder:
+    """The one new folder of this model and config hash: of drivers started at once, all get the first one's.
+
+    Raises:
+        StoreError: `out` cannot be written.
+    """
+    claims = RunFolder(_join(out, ".claims"))
+    claim = claims.file(f"{model}_{hash_}")
+    try:
+        claims.fs.makedirs(claims.path, exist_ok=True)
+        try:
+            claims.fs.pipe_file(claim, PurePosixPath(folder.path).name.encode(), mode="create")
+        except FileExistsError:
+            return RunFolder(_join(out, _claimed(claims, claim) or PurePosixPath(folder.path).name))
+    except OSError as error:
+        raise StoreError(f"out: cannot claim a run in {out}: {_reason(error)}; give another out=") from error
+    return folder
+
+
+def _claimed(claims: RunFolder, claim: str) -> str:
+    """The name in a claim. On a disk it is written a moment after the file's creation; a driver that was killed between
+    the two leaves it empty."""
+    deadline = time.monotonic() + 2
+    while True:
+        name = PurePosixPath(claims.fs.cat_file(claim).decode("utf-8", "replace")).name
+        if name or time.monotonic() >= deadline:
+            return name
+        time.sleep(0.05)
 
 
 def new_run(out: str, model: str, hash_: str) -> RunFolder:

@@ -32,7 +32,7 @@ def _run(out: Path, *arguments: str) -> tuple[RunFolder, str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=550)
     assert done.returncode == 0, done.stdout + done.stderr
-    [found] = out.iterdir()
+    [found] = out.glob("[!.]*")
     return RunFolder(str(found)), done.stdout
 
 
@@ -112,7 +112,7 @@ def test_of_two_replicas_one_that_is_killed_comes_back(tmp_path: Path) -> None:
     for line in driver.stdout:
         printed.append(line)
         if "engine ready" in line:
-            [found] = tmp_path.iterdir()
+            [found] = tmp_path.glob("[!.]*")
             port = re.search(r"--port (\d+)", (found / "logs" / "engine-1.log").read_text("utf-8"))
             assert port is not None
             [server] = [p for p in psutil.process_iter() if port[1] in _command_line(p)]

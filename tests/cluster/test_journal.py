@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from cluster import rows
 from cluster.answers import Completion
 from cluster.errors import StoreError
 from cluster.journal import FIRST_UNDER_BUDGET, FLUSH_ROWS, Journal, Limits, Word
-from cluster.store import FolderLock, Locked, RunFolder
+from cluster.lock import LeaseLock, Locked, folder_lock
+from cluster.store import RunFolder
 
 NO_LIMITS = Limits()
 
@@ -29,7 +31,7 @@ def keys(tmp_path: Path) -> list[str]:
     return found
 
 
-async def opened(tmp_path: Path, limits: Limits = NO_LIMITS) -> Journal:
+async def opened(tmp_path: Path | str, limits: Limits = NO_LIMITS) -> Journal:
     journal = Journal(str(tmp_path), limits)
     await journal.open()
     return journal
@@ -109,7 +111,7 @@ def test_closing_writes_what_is_buffered_and_frees_the_folder(tmp_path: Path) ->
         await asyncio.sleep(0)
         other = Journal(str(tmp_path), Limits())
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "FolderLock", lambda folder: FolderLock(folder, wait_s=0))
+            patch.setattr(module, "folder_lock", lambda folder: folder_lock(folder, wait_s=0))
             with pytest.raises(Locked):
                 await other.open()
         await journal.close()
@@ -216,3 +218,37 @@ def test_a_journal_that_cannot_write_tells_every_waiting_row(
 def test_a_completion_has_the_columns_of_its_schema() -> None:
     fields = {"key", "request_id", *Completion.__dataclass_fields__}
     assert fields == set(rows.COMPLETION.names)
+
+
+def test_a_disk_that_runs_full_stops_the_run_before_it_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def go() -> None:
+        journal = await opened(tmp_path)
+        assert (await journal.pulse(1)).stop == ""
+        monkeypatch.setattr(RunFolder, "free_bytes", lambda _self: 7 * 2**20)
+        assert (await journal.pulse(1)).stop == ""  # looked at every few seconds only
+        monkeypatch.setattr(module, "SPACE_S", 0)
+        stop = (await journal.pulse(1)).stop
+        assert stop.startswith("only 7 MiB are free at "), stop
+        assert stop.endswith("free some, and the same command resumes")
+        await journal.append([record("a")], 0)  # what was under way is still kept
+        assert keys(tmp_path) == ["a"]
+        await journal.close()
+
+    asyncio.run(go())
+
+
+def test_a_journal_whose_lease_is_lost_writes_nothing_more() -> None:
+    async def go() -> None:
+        url = f"memory://{uuid.uuid4().hex}/run"
+        journal = await opened(url)
+        await journal.append([record("a")], 0)
+        lease = journal._lock
+        assert isinstance(lease, LeaseLock)
+        lease._lost = "another driver took its lease over"
+        with pytest.raises(StoreError, match="this one stops, and the same command resumes"):
+            await journal.append([record("b")], 0)
+        assert "took its lease over" in (await journal.pulse(0)).stop
+        assert RunFolder(url).read("completions", rows.COMPLETION).column("key").to_pylist() == ["a"]
+        await journal.close()
+
+    asyncio.run(go())

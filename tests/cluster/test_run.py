@@ -17,7 +17,8 @@ import pytest
 
 from cluster import rows
 from cluster.engines import free_port
-from cluster.store import FolderLock, RunFolder
+from cluster.lock import folder_lock
+from cluster.store import RunFolder
 from serial7 import grid
 from tests.cluster.stand_in import Reply, StandIn, completion, error, prompt_of
 
@@ -29,7 +30,7 @@ Environment = dict[str, str]
 
 
 def start(
-    out: Path, *arguments: str, script: str = "eval", environment: Environment | None = None
+    out: Path | str, *arguments: str, script: str = "eval", environment: Environment | None = None
 ) -> subprocess.Popen[str]:
     command = [sys.executable, f"launch/{script}.py", *arguments]
     if script == "eval":
@@ -100,7 +101,9 @@ def finish(driver: subprocess.Popen[str]) -> tuple[int, str]:
     return driver.returncode, printed
 
 
-def run(out: Path, *arguments: str, script: str = "eval", environment: Environment | None = None) -> tuple[int, str]:
+def run(
+    out: Path | str, *arguments: str, script: str = "eval", environment: Environment | None = None
+) -> tuple[int, str]:
     return finish(start(out, *arguments, script=script, environment=environment))
 
 
@@ -109,7 +112,7 @@ def api(server: StandIn, *more: str) -> list[str]:
 
 
 def the_folder(out: Path) -> RunFolder:
-    [found] = out.iterdir()
+    [found] = out.glob("[!.]*")
     return RunFolder(str(found))
 
 
@@ -169,7 +172,7 @@ def test_kill_9_of_the_driver_loses_nothing_and_asks_nothing_twice(tmp_path: Pat
     first = start(tmp_path, *command)
     assert stand_in.at_gate.wait(120)
     folder = the_folder(tmp_path)
-    _until(first, lambda: len(stored(folder)) == answered)
+    until(first, lambda: len(stored(folder)) == answered)
 
     code, printed = run(tmp_path, *command)  # a second driver, while the first works
     assert code == 2, printed
@@ -178,7 +181,7 @@ def test_kill_9_of_the_driver_loses_nothing_and_asks_nothing_twice(tmp_path: Pat
 
     first.kill()
     first.wait()
-    FolderLock(folder, wait_s=60).release()  # what the driver left behind is gone now, and wrote nothing since
+    folder_lock(folder, wait_s=60).release()  # what the driver left behind is gone now, and wrote nothing since
     before = {row["key"]: row for row in stored(folder)}
     assert len(before) == answered
     asked_before = stand_in.asked()
@@ -210,7 +213,7 @@ def test_kill_9_of_the_driver_loses_nothing_and_asks_nothing_twice(tmp_path: Pat
     assert sum(stand_in.asked().values()) == requests
 
 
-def _until(driver: subprocess.Popen[str], holds: Callable[[], bool]) -> None:
+def until(driver: subprocess.Popen[str], holds: Callable[[], bool]) -> None:
     """Poll what another process sees until `holds()`; the driver must stay alive."""
     while not holds():
         assert driver.poll() is None, driver.communicate()[0]
@@ -224,7 +227,7 @@ def test_sigterm_ends_a_run_as_incomplete_and_resumable(tmp_path: Path, stand_in
     driver = start(tmp_path, *command, environment=head.environment)
     assert stand_in.at_gate.wait(120)
     folder = the_folder(tmp_path)
-    _until(driver, lambda: len(stored(folder)) == 6)
+    until(driver, lambda: len(stored(folder)) == 6)
     driver.terminate()
     code, printed = finish(driver)
     assert code == 3, printed
@@ -300,7 +303,7 @@ def test_kill_9_of_a_worker(tmp_path: Path, stand_in: StandIn, head: Head, victi
     driver = start(tmp_path, *command, environment=head.environment)
     assert stand_in.at_gate.wait(120)
     folder = the_folder(tmp_path)
-    _until(driver, lambda: len(stored(folder)) == 9)
+    until(driver, lambda: len(stored(folder)) == 9)
     durable = {row["key"]: row for row in stored(folder)}
     [process] = head.workers(victim)
     process.kill()
@@ -351,7 +354,7 @@ def test_several_models_in_one_command(tmp_path: Path, stand_in: StandIn, head: 
     models = ["models=[openai-compatible,gold]", f"provider.base_url={stand_in.url}", "provider.model_id=m", "limit=3"]
     code, printed = run(tmp_path, *models, environment=head.environment)
     assert code == 3, printed
-    summaries = {p.name.split("_")[1]: RunFolder(str(p)).read_json("summary.json") for p in tmp_path.iterdir()}
+    summaries = {p.name.split("_")[1]: RunFolder(str(p)).read_json("summary.json") for p in tmp_path.glob("[!.]*")}
     assert summaries["gold"]["total"]["full"] == 3  # one model's failure does not keep the next from its run
     assert summaries["openai-compatible"]["total"]["missing"] == 3
 

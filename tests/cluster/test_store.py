@@ -16,8 +16,9 @@ import pytest
 
 from cluster import rows, store
 from cluster.errors import StoreError, UsageError
+from cluster.lock import Locked, folder_lock
 from cluster.rows import SchemaMismatch
-from cluster.store import FolderLock, Locked, RunFolder, final_completions, find_run, new_run, resolve_out
+from cluster.store import RunFolder, final_completions, find_run, new_run, resolve_out
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -133,21 +134,20 @@ def test_an_unknown_column_is_an_error() -> None:
 def test_a_second_driver_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
     folder = RunFolder(str(tmp_path))
     script = (
-        "import sys\nfrom cluster.store import FolderLock, RunFolder\n"
-        "FolderLock(RunFolder(sys.argv[1])) and print('held', flush=True)\nsys.stdin.read()"
+        "import sys\nfrom cluster.lock import folder_lock\nfrom cluster.store import RunFolder\n"
+        "lock = folder_lock(RunFolder(sys.argv[1])); print('held', flush=True)\nsys.stdin.read()"
     )
-    script = script.replace("FolderLock(RunFolder(sys.argv[1])) and", "lock = FolderLock(RunFolder(sys.argv[1]));")
     command = [sys.executable, "-c", script, str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         with pytest.raises(Locked, match="another driver works on") as caught:
-            FolderLock(folder, wait_s=0)
+            folder_lock(folder, wait_s=0)
         assert caught.value.exit_code == 2
         process.kill()
-    lock = FolderLock(folder, wait_s=5)  # the kernel freed it
+    lock = folder_lock(folder, wait_s=5)  # the kernel freed it
     lock.release()
-    FolderLock(folder, wait_s=0).release()
+    folder_lock(folder, wait_s=0).release()
 
 
 def test_an_unwritable_out_is_one_sentence(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_probing_leaves_nothing(tmp_path: Path) -> None:
 def test_an_object_store_works_alike() -> None:
     folder = RunFolder("memory://bucket/runs/one")
     folder.probe()
-    FolderLock(folder).release()
+    folder_lock(folder).release()
     folder.append("completions", [record("a")], rows.COMPLETION)
     folder.append("completions", [record("b")], rows.COMPLETION)
     folder.write_json("manifest.json", {"a": "답"})
