@@ -200,7 +200,7 @@ def claim_run(out: str, folder: RunFolder, model: str, hash_: str) -> RunFolder:
     """The one new folder of this model and config hash: of drivers started at once, all get the first one's.
 
     Raises:
-        StoreError: `out` cannot be written.
+        UsageError: `out` cannot be written.
     """
     claims = RunFolder(_join(out, ".claims"))
     claim = claims.file(f"{model}_{hash_}")
@@ -211,7 +211,7 @@ def claim_run(out: str, folder: RunFolder, model: str, hash_: str) -> RunFolder:
         except FileExistsError:
             return RunFolder(_join(out, _claimed(claims, claim) or PurePosixPath(folder.path).name))
     except OSError as error:
-        raise StoreError(f"out: cannot claim a run in {out}: {_reason(error)}; give another out=") from error
+        raise UsageError(f"out: cannot write to {out}: {_reason(error)}; give another out=") from error
     return folder
 
 
