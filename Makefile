@@ -19,7 +19,8 @@ demo-verified: env
 	$(BIN)/verified-code demo
 
 test: model
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 -m "not engine and not ray and not slow"
+	$(BIN)/python -m pytest -q -m "(engine or ray) and not slow"
 
 test-fast: env
 	$(BIN)/python -m pytest -q -m "not engine and not ray and not slow"

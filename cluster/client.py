@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import resource
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -27,11 +28,12 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 
 from cluster.answers import MAX_ERROR_TEXT, Completion, Retriable, add_generation, read_answer
 from cluster.config import Client, Sampling
-from cluster.errors import JobError
+from cluster.errors import JobError, UsageError
 from cluster.events import StreamedAnswer, is_event_stream
 
 CONNECT_TIMEOUT = timedelta(seconds=30)
 MAX_BODY_BYTES = 64 * 2**20  # an answer of the largest token limit is under 2 MiB
+SPARE_FILES = 256  # for what a process has open beside its connections
 LINGER_S = 1.0  # for what follows the end of a stream: read to its end, a connection can be used again
 LOOKUP_S = 4.0  # within it a completion that has arrived waits for its cost; its record may come a moment later
 LOOKUP_AGAIN_S = 0.5
@@ -110,6 +112,23 @@ class AdaptiveLimit:
             self.limit = max(1.0, self.limit / 2)
 
 
+def _allow_sockets(connections: int) -> None:
+    """Raise this process's limit of open files to what the connections take; systems begin at 1,024.
+
+    Raises:
+        UsageError: the system allows fewer.
+    """
+    due = connections + SPARE_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < due:
+        if hard != resource.RLIM_INFINITY and hard < due:
+            raise UsageError(
+                f"client.connections: {connections} connections take more open files than the {hard} that this system "
+                "allows; lower client.connections, or raise the limit (ulimit -Hn)"
+            )
+        resource.setrlimit(resource.RLIMIT_NOFILE, (due, hard))
+
+
 class ChatClient:
     """Asks `endpoints` for chat completions.
 
@@ -145,6 +164,7 @@ class ChatClient:
         builder = builder.connect_timeout(CONNECT_TIMEOUT).default_headers(dict(headers or {}))
         if on_lost is not None or all(e.base_url.startswith("http://127.0.0.1") for e in self.endpoints):
             builder = builder.no_proxy()  # a proxy of the environment never sees what goes to our own engines
+        _allow_sockets(policy.connections)
         self._http = builder.build()
 
     async def close(self) -> None:

@@ -10,6 +10,7 @@ import dataclasses
 import difflib
 import hashlib
 import json
+import operator
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -111,6 +112,21 @@ class Client:
 
 
 @dataclass(frozen=True)
+class Bench:
+    """What `launch/bench.py` measures (`cluster.bench`). `connections`, `median_s` and `sigma` are those of the stand-in;
+    the engine is asked with `client.connections`."""
+
+    arms: list[str] = field(default_factory=lambda: ["engine", "job", "client", "stand_in"])
+    stops: list[str] = field(default_factory=lambda: ["fixed", "natural"])
+    rounds: int = 2
+    warmup: int = 8
+    output_tokens: int = 64
+    connections: int = 512
+    median_s: float = 0.2
+    sigma: float = 0.0
+
+
+@dataclass(frozen=True)
 class Budget:
     """Past any of these the run stops cleanly as incomplete, exit code 4; null = no limit."""
 
@@ -146,10 +162,11 @@ class Config:
     engine: Engine = field(default_factory=Engine)
     client: Client = field(default_factory=Client)
     budget: Budget = field(default_factory=Budget)
+    bench: Bench = field(default_factory=Bench)
 
 
 # What may change between two commands that continue one run: none of it decides what a completion or a verdict is.
-_NOT_HASHED = ("out", "dry_run", "only_failed", "verifiers", "client", "budget")
+_NOT_HASHED = ("out", "dry_run", "only_failed", "verifiers", "client", "budget", "bench")
 _ENGINE_NOT_HASHED = (
     "port", "replicas", "gpu_memory_utilization", "startup_deadline_s", "stall_s", "max_restarts", "card", "parameters_b",
     "active_parameters_b", "vllm_version", "transformers_version",
@@ -162,8 +179,10 @@ _ALLOWED: dict[str, tuple[str | int, ...]] = {
     "levels": LEVELS,
     "formats": tuple(FORMATS),
     "langs": LANGUAGES,
+    "bench.arms": ("engine", "job", "client", "stand_in"),
+    "bench.stops": ("fixed", "natural"),
 }
-_LISTS = ("conditions", "levels", "formats", "langs", "sample_ids")
+_LISTS = ("conditions", "levels", "formats", "langs", "sample_ids", "bench.arms", "bench.stops")
 _SECRET = re.compile(r"authorization|api[-_]?key|token|secret|password|cookie", re.IGNORECASE)
 
 
@@ -191,9 +210,9 @@ def load(arguments: Sequence[str], configs: Path = CONFIGS) -> Config:
     """
     dotlist = _dotlist(arguments)
     for key in _LISTS:
-        value = dotlist.get(key)
+        value = OmegaConf.select(dotlist, key)
         if isinstance(value, str | int):  # formats=json is as good as formats=[json]
-            dotlist[key] = [value]
+            OmegaConf.update(dotlist, key, [value])
     name = dotlist.get("model")
     known = sorted(p.stem for p in (configs / "model").glob("*.yaml"))
     if name is None:
@@ -286,13 +305,15 @@ def _nearest(word: str, words: Sequence[str]) -> str:
 
 def _check_values(config: Config) -> None:
     for key, allowed in _ALLOWED.items():
-        value = getattr(config, key)
+        value: Any = operator.attrgetter(key)(config)
         for item in value if isinstance(value, list) else [value]:
             if item not in allowed:
                 raise UsageError(f"{key}: {item!r} is not one of {', '.join(map(str, allowed))}")
-    for key in ("repeats", "verifiers"):
-        if getattr(config, key) < 1:
-            raise UsageError(f"{key}: {getattr(config, key)} is too few; at least 1 is due")
+    for key in ("repeats", "verifiers", "bench.rounds", "bench.output_tokens", "bench.connections"):
+        if operator.attrgetter(key)(config) < 1:
+            raise UsageError(f"{key}: {operator.attrgetter(key)(config)} is too few; at least 1 is due")
+    if config.bench.median_s <= 0 or config.bench.sigma < 0 or config.bench.warmup < 0:
+        raise UsageError("bench: median_s more than 0, sigma and warmup at least 0 are due")
     if config.limit is not None and config.limit < 1:
         raise UsageError(f"limit: {config.limit} is too few; at least 1, or null for all requests")
     if config.client.connections < 1 or config.client.attempts < 1:

@@ -243,7 +243,7 @@ class Verifier:
     """Judges completions, each in a limited process whose death costs one record."""
 
     def __init__(self, data: str, reasoning_end: list[str], verifier: str) -> None:
-        self._guard = Guard(_judge_row, _dead_row)
+        self._guard = Guard(judge_row, _dead_row)
         self._data = data
         self._reasoning_end = tuple(reasoning_end)
         self._verifier = verifier
@@ -261,7 +261,7 @@ class Verifier:
 Job = tuple[dict[str, Any], str, tuple[str, ...]]
 
 
-def _judge_row(job: Job) -> dict[str, Any]:
+def judge_row(job: Job) -> dict[str, Any]:
     row, data, ends = job
     request = request_of(row)
     try:

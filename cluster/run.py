@@ -62,10 +62,10 @@ def evaluate(arguments: Sequence[str]) -> int:
     """`launch/eval.py`: ask and judge what the config plans and the run folder lacks, model after model."""
     configs = load_all(arguments)
     for config in configs:  # all are checked before the first one starts
-        _check_runnable(config)
-    runs = [_Run(config) for config in configs]
+        check_runnable(config)
+    runs = [Run(config) for config in configs]
     for run in runs:
-        _check_plan(run.config, run.plan)
+        check_plan(run.config, run.plan)
     if configs[0].dry_run:
         return 0
     if len(runs) == 1:
@@ -110,11 +110,20 @@ def score(arguments: Sequence[str]) -> int:
     return 1 if summary["total"]["errors"] else 0
 
 
-class _Run:
-    """One model's run: its plan, its folder, and what one command does with them."""
+class Run:
+    """One model's run: its plan, its folder, and what one command does with them.
 
-    def __init__(self, config: Config) -> None:
+    Args:
+        served: end points and engine actors that are started already and stay; None = the config's own are started.
+        show: print the results at the end.
+    """
+
+    def __init__(
+        self, config: Config, served: tuple[list[dict[str, Any]], list[Any]] | None = None, *, show: bool = True
+    ) -> None:
         self.config = config
+        self._served = served
+        self._show = show
         self.plan = build_plan(config)
         if not len(self.plan):
             raise UsageError(
@@ -217,7 +226,8 @@ class _Run:
         summary = summarize(self.folder, self.verifier)
         self.folder.write_json("summary.json", summary)
         speed = stats["completion_tokens"] / max(stats["seconds"], 1e-9) if "seconds" in stats else None
-        show_results(summary, self.folder.url, speed)
+        if self._show:
+            show_results(summary, self.folder.url, speed)
         return _exit_code(summary["total"], stats["stopped"])
 
     def _pending(self) -> tuple[pa.Table, int]:
@@ -270,7 +280,9 @@ class _Run:
         import ray
 
         config = self.config
-        if config.kind == "gold":
+        if self._served is not None:
+            yield self._served
+        elif config.kind == "gold":
             yield [], []
         elif config.kind == "api":
             env = config.provider.api_key_env
@@ -335,7 +347,7 @@ def _exit_code(total: dict[str, Any], stopped: str) -> int:
     return 0
 
 
-def _check_runnable(config: Config) -> None:
+def check_runnable(config: Config) -> None:
     """Everything that can be checked before a run is made. Prepares the embedded model where that is due."""
     routing = config.provider.routing
     if config.kind == "api" and routing and not (routing.get("only") and routing.get("allow_fallbacks") is False):
@@ -379,7 +391,7 @@ def _prepare_embedded() -> None:
         raise UsageError(f"engine.model: the embedded model cannot be prepared: {lines[-1]}")
 
 
-def _check_plan(config: Config, plan: pa.Table) -> None:
+def check_plan(config: Config, plan: pa.Table) -> None:
     """Show the plan of a dry run; refuse what cannot fit, before anything is started.
 
     Raises:

@@ -19,7 +19,8 @@ MIN_LOCAL_CORES = 4
 
 @contextlib.contextmanager
 def ray_session() -> Iterator[None]:
-    """Join the cluster of `$RAY_ADDRESS` (set by `ray job submit` too), or start a local one that ends with it.
+    """Join the cluster of `$RAY_ADDRESS` (set by `ray job submit` too), or start a local one that ends with it; inside a
+    session it is that one.
 
     Token authentication is on in a local cluster; the operator's environment gives the token of another. Within the
     session SIGTERM and Ctrl-C raise `Incomplete` once; a second one ends the process at once.
@@ -34,6 +35,9 @@ def ray_session() -> Iterator[None]:
             _local_token(stack)
         import ray  # reads its authentication settings at import
 
+        if ray.is_initialized():
+            yield
+            return
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         if not address:
             # Ray counts cores: two stages of a core each would starve a third on a machine of two.

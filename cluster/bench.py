@@ -1,0 +1,619 @@
+"""How fast: a served engine alone and through the job, the job's client and the whole job against a stand-in.
+
+The arms ask the same prompts in the same order, never streamed:
+
+```
+engine     the served engine, asked by a bare loop of HTTP requests: what the hardware gives
+job        the same engine through stream, journal and verifiers
+client     the job's HTTP client alone, against a stand-in of known latency (`cluster.latency_server`)
+stand_in   the whole job against that stand-in
+```
+Arms take turns within a round, in turned order every other round. Each measurement on an engine begins after requests
+that are not counted, under a `cache_salt` of its own: none finds the prefixes of another in the engine's cache.
+
+Steady state lies between the time when as many requests as fit at once have been answered, and the sending of the last
+request; rates count what was answered in it. Only ratios of one run mean something on a shared machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import uvloop
+from rich.console import Console
+from rich.table import Table
+
+from cluster import rows
+from cluster.client import ChatClient, EndPoint
+from cluster.config import Client, Config, Sampling, as_dict, engine_spec, load
+from cluster.display import LOG_WIDTH
+from cluster.engines import start_engines
+from cluster.errors import EngineError, Incomplete, UsageError
+from cluster.plan import build_plan
+from cluster.provenance import environment
+from cluster.run import Run, check_plan, check_runnable
+from cluster.session import ray_session
+from cluster.store import RunFolder, final_completions, resolve_out
+from serial7.metrics import JUDGED, SCORED
+
+ON_ENGINE = ("engine", "job")
+LEAST_ROUNDS = 3  # requests a connection, so that a steady state lies between ramp and tail
+STAND_IN_ROUNDS = 12  # the same, for the stand-in's arms
+STAND_IN_MESSAGES = [{"role": "user", "content": "Write the result as a JSON document. " * 120}]  # 4,400 characters
+
+log = logging.getLogger("cluster")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as its asker saw it: seconds since the epoch, tokens as the server counts them (-1: not said)."""
+
+    start: float
+    end: float
+    prompt_tokens: int
+    output_tokens: int
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """The steady state of a measurement. Shares are 0 to 1."""
+
+    seconds: float
+    completions: int
+    completions_per_s: float
+    prompt_tokens_per_s: float
+    output_tokens_per_s: float
+    busy_share: float  # of its time, with at least one request under way
+    occupancy: float  # mean requests under way / connections
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One arm in one round. `began` and `ended`: of the whole arm, start-up and ending included, seconds since the
+    epoch; `more`: figures that only this arm has."""
+
+    arm: str
+    stop: str
+    round: int
+    connections: int
+    asked: Sequence[Asked]
+    began: float
+    ended: float
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return "-".join(filter(None, (self.arm, self.stop, str(self.round))))
+
+
+def steady_state(asked: Sequence[Asked], connections: int) -> Steady | None:
+    """The steady state of requests that were asked `connections` at once; None if there is none."""
+    good = [a for a in asked if not a.error]
+    ends = sorted(a.end for a in good)
+    if len(ends) <= connections:
+        return None
+    first, last = ends[connections - 1], max(a.start for a in asked)
+    inside = [a for a in good if first < a.end <= last]
+    seconds = last - first
+    if seconds <= 0 or not inside:
+        return None
+    under_way = sum(max(0.0, min(a.end, last) - max(a.start, first)) for a in asked)
+    return Steady(
+        seconds,
+        len(inside),
+        len(inside) / seconds,
+        sum(max(0, a.prompt_tokens) for a in inside) / seconds,
+        sum(max(0, a.output_tokens) for a in inside) / seconds,
+        _covered(asked, first, last) / seconds,
+        under_way / seconds / connections,
+    )
+
+
+def _covered(asked: Sequence[Asked], first: float, last: float) -> float:
+    """Seconds between `first` and `last` in which at least one request was under way."""
+    covered, reached = 0.0, first
+    for start, end in sorted((a.start, a.end) for a in asked):
+        begin = max(start, reached)
+        covered += max(0.0, min(end, last) - begin)
+        reached = max(reached, min(end, last))
+    return covered
+
+
+def most_at_once(asked: Sequence[Asked]) -> int:
+    steps = sorted([(a.start, 1) for a in asked] + [(a.end, -1) for a in asked])  # an end before a start of its time
+    most = now = 0
+    for _, step in steps:
+        now += step
+        most = max(most, now)
+    return most
+
+
+def record(measured: Measurement, model: str, engines: int, gpus: int) -> dict[str, Any]:
+    """A measurement under the keys of `vllm bench serve --save-result --save-detailed`, and ours under `serial7`.
+
+    Its spans are vLLM's: from the first request to the last answer, ramp and tail included.
+    """
+    asked = sorted(measured.asked, key=lambda a: a.start)
+    good = [a for a in asked if not a.error]
+    duration = max((a.end for a in asked), default=0.0) - (asked[0].start if asked else 0.0)
+    latencies = np.array([a.end - a.start for a in good] or [0.0]) * 1000
+    tokens_in, tokens_out = (sum(max(0, getattr(a, f"{n}_tokens")) for a in good) for n in ("prompt", "output"))
+    per_s = 1 / duration if duration > 0 else 0.0
+    steady = steady_state(asked, measured.connections)
+    ours = {
+        "arm": measured.arm,
+        "stop": measured.stop,
+        "round": measured.round,
+        "steady": asdict(steady) if steady else None,
+        "startup_s": (asked[0].start if asked else measured.ended) - measured.began,
+        "ending_s": measured.ended - max((a.end for a in asked), default=measured.ended),
+        "load": os.getloadavg()[0],
+        **measured.more,
+    }
+    if "verified" in measured.more and engines:
+        per_hour = measured.more["verified"] * per_s * 3600
+        ours |= {"verified_per_engine_hour": per_hour / engines}
+        ours |= {"verified_per_gpu_hour": per_hour / gpus if gpus else None}
+    return {
+        "date": time.strftime("%Y%m%d-%H%M%S", time.localtime(measured.began)),
+        "backend": "openai-chat",
+        "label": measured.name,
+        "model_id": model,
+        "tokenizer_id": model,
+        "num_prompts": len(asked),
+        "request_rate": "inf",
+        "burstiness": 1.0,
+        "max_concurrency": measured.connections,
+        "duration": duration,
+        "completed": len(good),
+        "failed": len(asked) - len(good),
+        "total_input_tokens": tokens_in,
+        "total_output_tokens": tokens_out,
+        "request_throughput": len(good) * per_s,
+        "request_goodput": None,
+        "output_throughput": tokens_out * per_s,
+        "total_token_throughput": (tokens_in + tokens_out) * per_s,
+        "mean_e2el_ms": float(latencies.mean()),
+        "median_e2el_ms": float(np.median(latencies)),
+        "std_e2el_ms": float(latencies.std()),
+        **{f"p{p}_e2el_ms": float(np.percentile(latencies, p)) for p in (50, 90, 95, 99)},
+        "max_concurrent_requests": most_at_once(asked),
+        "start_times": [a.start for a in asked],
+        "latencies": [a.end - a.start for a in asked],
+        "input_lens": [a.prompt_tokens for a in asked],
+        "output_lens": [a.output_tokens for a in asked],
+        "errors": [a.error for a in asked],
+        "serial7": ours,
+    }
+
+
+def ratios(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the job costs: `job` over `engine` in the same round, `client` and `stand_in` over the ideal of the stand-in.
+    Of completions a second at steady state; the median over the rounds, and each of them."""
+    by = {(r["serial7"]["arm"], r["serial7"]["stop"], r["serial7"]["round"]): r for r in records}
+    found: dict[tuple[str, str], list[float]] = {}
+    for (arm, stop, number), one in by.items():
+        mine = one["serial7"]["steady"]
+        if arm == "job":
+            other = (by.get(("engine", stop, number)) or {"serial7": {"steady": None}})["serial7"]["steady"]
+            base = other and other["completions_per_s"]
+        else:
+            base = one["serial7"].get("ideal_per_s")
+        if mine and base:
+            found.setdefault((arm, stop), []).append(mine["completions_per_s"] / base)
+    return [
+        {
+            "of": arm,
+            "to": "engine" if arm == "job" else "ideal",
+            "stop": stop,
+            "ratio": statistics.median(each),
+            "rounds": each,
+        }
+        for (arm, stop), each in found.items()
+    ]
+
+
+async def ask_bare(
+    base_urls: Sequence[str], keys: Sequence[str], bodies: Sequence[bytes], connections: int
+) -> list[Asked]:
+    """Ask every body, `connections` at once, by a loop that does nothing else: no retries, nothing stored or judged.
+    Several engines get the same share of connections."""
+    import aiohttp
+
+    left = iter(bodies)
+    asked: list[Asked] = []
+
+    async def worker(session: aiohttp.ClientSession, base_url: str, key: str) -> None:
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        for body in left:  # one iterator for all: each takes the next body when it is free
+            start, error, usage = time.time(), "", dict[str, int]()
+            try:
+                async with session.post(f"{base_url}/chat/completions", data=body, headers=headers) as answer:
+                    found = await answer.json()
+                    error = "" if answer.status == 200 else f"HTTP {answer.status}: {str(found)[:200]}"
+                    usage = found.get("usage") or {}
+            except (aiohttp.ClientError, ValueError) as problem:
+                error = f"{type(problem).__name__}: {problem}"
+            tokens = (usage.get("prompt_tokens", -1), usage.get("completion_tokens", -1))
+            asked.append(Asked(start, time.time(), *tokens, error))
+
+    limits = {"connector": aiohttp.TCPConnector(limit=0), "timeout": aiohttp.ClientTimeout(total=None)}
+    async with aiohttp.ClientSession(**limits) as session:  # type: ignore[arg-type]
+        places = [i % len(base_urls) for i in range(connections)]
+        await asyncio.gather(*(worker(session, base_urls[i], keys[i]) for i in places))
+    return asked
+
+
+async def ask_by_client(client: ChatClient, messages: Sequence[list[dict[str, str]]]) -> tuple[list[Asked], float]:
+    """Ask everything by the job's client; the requests, and the CPU cores that this process used meanwhile."""
+
+    async def one(each: list[dict[str, str]]) -> Asked:
+        found = await client.complete(each)
+        assert found is not None
+        error = "" if found.status in SCORED else found.error or found.status
+        end = found.asked_at + found.latency_s
+        return Asked(found.asked_at, end, found.prompt_tokens, found.completion_tokens, error)
+
+    cpu, wall = time.process_time(), time.monotonic()
+    asked = await asyncio.gather(*(one(each) for each in messages))
+    return asked, (time.process_time() - cpu) / (time.monotonic() - wall)
+
+
+@contextlib.contextmanager
+def stand_in_server(median_s: float, sigma: float) -> Iterator[str]:
+    """The base URL of a stand-in in a process of its own, on a free loopback port."""
+    command = [sys.executable, "-m", "cluster.latency_server", "--median", str(median_s), "--sigma", str(sigma)]
+    root = Path(__file__).resolve().parent.parent
+    paths = filter(None, [str(root), os.environ.get("PYTHONPATH")])
+    with subprocess.Popen(  # noqa: S603 - our own module
+        command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    ) as server:
+        try:
+            assert server.stdout is not None
+            said = server.stdout.readline().split()
+            if len(said) != 2:
+                raise EngineError(f"the stand-in server did not start; exit code {server.wait()}")
+            yield f"http://127.0.0.1:{int(said[1])}/v1"
+        finally:
+            server.terminate()
+
+
+def measure_client(connections: int, median_s: float, sigma: float, number: int) -> Measurement:
+    """The client alone against a stand-in. `ideal_per_s` = connections / mean latency."""
+    with stand_in_server(median_s, sigma) as base_url:
+
+        async def ask() -> tuple[list[Asked], float]:
+            policy = Client(connections=connections, deadline_s=600)
+            sampling = Sampling(temperature=0.0, max_tokens=512)
+            client = ChatClient([EndPoint(base_url)], "stand-in", sampling, policy)
+            try:
+                return await ask_by_client(client, [STAND_IN_MESSAGES] * (connections * STAND_IN_ROUNDS))
+            finally:
+                await client.close()
+
+        began = time.time()
+        asked, cores = uvloop.run(ask())
+    more = {"ideal_per_s": connections / mean_latency(median_s, sigma), "client_cores": cores}
+    return Measurement("client", "", number, connections, asked, began, time.time(), more)
+
+
+def mean_latency(median_s: float, sigma: float) -> float:
+    """Of the log-normal distribution of the stand-in, seconds."""
+    return median_s * math.exp(sigma**2 / 2)
+
+
+def measure_job(
+    config: Config, served: tuple[list[dict[str, Any]], list[Any]], arm: str, stop: str, number: int
+) -> Measurement:
+    """A run of the config through the whole job; a run folder of its own under `config.out`.
+
+    Raises:
+        Incomplete: requests stayed unanswered: such a run has no throughput to compare.
+    """
+    began = time.time()
+    run = Run(config, served, show=False)
+    code = run.go()
+    ended = time.time()
+    if code in (3, 4):
+        raise Incomplete(f"{arm}: the run in {run.folder.url} ended with exit code {code}; its log above says why")
+    completions = run.folder.read("completions", rows.COMPLETION)
+    chosen = completions.take(sorted(final_completions(completions).values())).to_pylist()
+    asked = [
+        Asked(
+            row["asked_at"],
+            row["asked_at"] + row["latency_s"],
+            row["prompt_tokens"],
+            row["completion_tokens"],
+            "" if row["status"] in SCORED else row["error"] or row["status"],
+        )
+        for row in chosen
+    ]
+    judged = len(set(run.folder.read("verdicts/instances", rows.INSTANCE).column("key").to_pylist()))
+    seconds, verdicts = verification_cost(run.plan, chosen, config)
+    duration = max(a.end for a in asked) - min(a.start for a in asked)
+    more = {
+        "verified": judged,
+        "run": run.folder.url,
+        "verdict_cpu_ms": 1000 * seconds / verdicts if verdicts else None,
+        # Of one core, while completions came.
+        "verification_share": seconds / verdicts * judged / duration if verdicts else None,
+    }
+    return Measurement(arm, stop, number, config.client.connections, asked, began, ended, more)
+
+
+def verification_cost(
+    plan: pa.Table, completions: Sequence[dict[str, Any]], config: Config, most: int = 2000
+) -> tuple[float, int]:
+    """CPU seconds that the verdicts of up to `most` of these completions take in this process, and their number."""
+    from cluster.pipeline import judge_row
+
+    by_key = {row["key"]: row for row in plan.to_pylist()}
+    todo = [by_key[c["key"]] | c for c in completions if c["status"] in JUDGED][:most]
+    for row in todo[:50]:  # what is read and compiled once
+        judge_row((row, config.data, tuple(config.reasoning_end)))
+    before = time.process_time()
+    for row in todo:
+        judge_row((row, config.data, tuple(config.reasoning_end)))
+    return time.process_time() - before, len(todo)
+
+
+def bench(arguments: Sequence[str]) -> int:
+    """`launch/bench.py`: measure, write `bench.json`, `bench.png` and a file a measurement, show the table."""
+    config = load(arguments)
+    settings = config.bench
+    _check(config)
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    folder = RunFolder(f"{resolve_out(config.out)}/bench/{stamp}_{config.model}")
+    if config.dry_run:
+        log.info("%d requests a measurement; arms %s", len(build_plan(config)), ", ".join(settings.arms))
+        return 0
+    folder.probe()
+    bench = _Bench(config, folder)
+    with ray_session():
+        bench.on_stand_in()
+        if any(arm in ON_ENGINE for arm in settings.arms):
+            bench.on_engine()
+        machine = environment()
+    return bench.conclude(machine)
+
+
+def _check(config: Config) -> None:
+    """
+    Raises:
+        UsageError: the arms cannot be measured with this config.
+    """
+    settings = config.bench
+    for package in ("aiohttp", "matplotlib"):
+        try:
+            __import__(package)
+        except ImportError as error:
+            raise UsageError(f"{package} is not installed; pip install 'serial7[bench]'") from error
+    if not any(arm in ON_ENGINE for arm in settings.arms):
+        return
+    if config.kind == "gold":
+        raise UsageError("model=gold has no engine to measure; bench.arms=[client,stand_in] needs none")
+    if config.kind == "api" and "fixed" in settings.stops:
+        raise UsageError(
+            "bench.stops: answers of fixed length need ignore_eos, which no API promises; give bench.stops=[natural]"
+        )
+    check_runnable(config)
+    plan = build_plan(config)
+    check_plan(config, plan)
+    least = LEAST_ROUNDS * config.client.connections
+    if len(plan) < least:
+        raise UsageError(
+            f"{len(plan)} requests at {config.client.connections} at once have no steady state; at least {least} are due: "
+            "raise limit or repeats, or lower client.connections"
+        )
+
+
+class _Bench:
+    """What one command measures and where it puts it."""
+
+    def __init__(self, config: Config, folder: RunFolder) -> None:
+        self.config = config
+        self.folder = folder
+        self.records: list[dict[str, Any]] = []
+        self.engines = config.engine.replicas if config.kind == "engine" else 0
+        self.gpus = engine_spec(config).gpus_per_replica * self.engines if config.kind == "engine" else 0
+
+    def on_stand_in(self) -> None:
+        """The arms that need no engine."""
+        settings, config = self.config.bench, self.config
+        for number in range(settings.rounds):
+            if "client" in settings.arms:
+                self._keep(measure_client(settings.connections, settings.median_s, settings.sigma, number))
+            if "stand_in" not in settings.arms:
+                continue
+            with stand_in_server(settings.median_s, settings.sigma) as base_url:
+                lone = build_plan(replace(config, repeats=1))
+                repeats = -(-STAND_IN_ROUNDS * settings.connections // len(lone))
+                asked_so = replace(
+                    config,
+                    kind="api",
+                    repeats=repeats,
+                    out=self._runs("stand_in", "", number),
+                    provider=replace(config.provider, base_url=base_url, model_id="stand-in", api_key_env=None),
+                    client=replace(config.client, connections=settings.connections, per_minute=0, stream=False),
+                )
+                measured = measure_job(asked_so, ([{"base_url": base_url, "api_key": ""}], []), "stand_in", "", number)
+            ideal = settings.connections / mean_latency(settings.median_s, settings.sigma)
+            self._keep(replace(measured, more={**measured.more, "ideal_per_s": ideal}))
+
+    def on_engine(self) -> None:
+        """The arms on the config's own engines, or on its API."""
+        with self._endpoints() as (endpoints, actors):
+            for number in range(self.config.bench.rounds):
+                order = [
+                    (stop, arm)
+                    for stop in self.config.bench.stops
+                    for arm in ON_ENGINE
+                    if arm in self.config.bench.arms
+                ]
+                for stop, arm in order if number % 2 == 0 else reversed(order):
+                    config = self._salted(arm, stop, number)
+                    self._warm_up(config, endpoints)
+                    if arm == "engine":
+                        self._keep(self._alone(config, endpoints, stop, number))
+                    else:
+                        self._keep(measure_job(config, (endpoints, actors), arm, stop, number))
+
+    @contextlib.contextmanager
+    def _endpoints(self) -> Iterator[tuple[list[dict[str, Any]], list[Any]]]:
+        import ray
+
+        config = self.config
+        if config.kind == "api":
+            env = config.provider.api_key_env
+            key = os.environ.get(env, "") if env else ""
+            yield [{"base_url": str(config.provider.base_url).rstrip("/"), "api_key": key}], []
+            return
+        spec = engine_spec(config)
+        local = self.folder.local
+        logs = Path(self.folder.file("logs")) if local else Path(tempfile.mkdtemp(prefix="serial7-logs-"))
+        log.info("starting %d engine(s) of %s; logs in %s", spec.replicas, spec.served_name, logs)
+        with start_engines(spec, logs, config.engine.port) as actors:
+            yield ray.get([actor.describe.remote() for actor in actors]), actors
+
+    def _salted(self, arm: str, stop: str, number: int) -> Config:
+        """The config of one measurement: its own prefix cache, its own run folder, its own way of stopping."""
+        config, extra = self.config, dict(self.config.sampling.extra_body)
+        if config.kind == "engine":
+            extra["cache_salt"] = f"{arm}-{stop}-{number}-{int(time.time())}"
+        sampling = replace(config.sampling, extra_body=extra)
+        if stop == "fixed":
+            extra["ignore_eos"] = True
+            sampling = replace(sampling, max_tokens=config.bench.output_tokens)
+        client = replace(config.client, stream=False)
+        return replace(config, sampling=sampling, client=client, out=self._runs(arm, stop, number))
+
+    def _runs(self, arm: str, stop: str, number: int) -> str:
+        return f"{self.folder.url}/runs/{'-'.join(filter(None, (arm, stop, str(number))))}"
+
+    def _bodies(self, config: Config, salt: str = "") -> list[bytes]:
+        """The HTTP bodies that the job's client would send, in the order of the plan."""
+        from cluster.pipeline import ask
+
+        if salt:
+            extra = config.sampling.extra_body | ({"cache_salt": salt} if config.kind == "engine" else {})
+            config = replace(config, sampling=replace(config.sampling, extra_body=extra))
+        name = (config.engine.served_name or config.model) if config.kind == "engine" else str(config.provider.model_id)
+        client = ChatClient([], name, config.sampling, config.client, routing=config.provider.routing)
+        messages = ask(build_plan(config), config.data).column("messages").to_pylist()
+        return [json.dumps(client.body(json.loads(each))).encode() for each in messages]
+
+    def _ask(self, bodies: list[bytes], config: Config, endpoints: list[dict[str, Any]]) -> list[Asked]:
+        urls, keys = [e["base_url"] for e in endpoints], [e["api_key"] for e in endpoints]
+        return uvloop.run(ask_bare(urls, keys, bodies, config.client.connections))
+
+    def _warm_up(self, config: Config, endpoints: list[dict[str, Any]]) -> None:
+        bodies = self._bodies(config, salt=f"warm-up-{time.time_ns()}")[-self.config.bench.warmup :]
+        failed = [a.error for a in self._ask(bodies if self.config.bench.warmup else [], config, endpoints) if a.error]
+        if failed:
+            raise Incomplete(f"the end point fails: {failed[0]}")
+
+    def _alone(self, config: Config, endpoints: list[dict[str, Any]], stop: str, number: int) -> Measurement:
+        bodies = self._bodies(config)
+        began = time.time()
+        asked = self._ask(bodies, config, endpoints)
+        return Measurement("engine", stop, number, config.client.connections, asked, began, time.time())
+
+    def _keep(self, measured: Measurement) -> None:
+        found = record(measured, self.config.model, self.engines, self.gpus)
+        self.records.append(found)
+        self.folder.write_json(f"measurements/{measured.name}.json", found)
+        steady = found["serial7"]["steady"]
+        log.info(
+            "%s: %s, %d failed",
+            measured.name,
+            f"{steady['completions_per_s']:.2f} completions/s at steady state" if steady else "no steady state",
+            found["failed"],
+        )
+
+    def conclude(self, machine: dict[str, Any]) -> int:
+        long = ("start_times", "latencies", "input_lens", "output_lens", "errors")
+        short = [{k: v for k, v in r.items() if k not in long} for r in self.records]
+        ratio = ratios(self.records)
+        config = as_dict(self.config)
+        self.folder.write_json(
+            "bench.json",
+            {
+                "config": config,
+                **machine,
+                "engines": self.engines,
+                "gpus": self.gpus,
+                "ratios": ratio,
+                "measurements": short,
+            },
+        )
+        from cluster.bench_plot import draw
+
+        self.folder.write("bench.png", draw(self.records, ratio, self.config.model))
+        _show(short, ratio)
+        log.info("bench.json, bench.png and the measurements lie in %s", self.folder.url)
+        failed = sum(r["failed"] for r in self.records)
+        if failed:
+            log.error("%d requests failed: the figures are of another load than the one that was asked for", failed)
+        return 1 if failed else 0
+
+
+def _show(records: list[dict[str, Any]], ratio: list[dict[str, Any]]) -> None:
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=LOG_WIDTH)
+    heads = (
+        "at once",
+        "completions/s",
+        "prompt tok/s",
+        "output tok/s",
+        "busy",
+        "occupancy",
+        "p50 s",
+        "p99 s",
+        "start-up s",
+        "ending s",
+    )
+    table = Table(
+        caption="steady state; latencies of all requests; busy: of the time, with a request under way",
+        caption_justify="left",
+    )
+    table.add_column("measurement")
+    for head in heads:
+        table.add_column(head, justify="right")
+    for one in records:
+        steady, ours = one["serial7"]["steady"], one["serial7"]
+        cells = ["no steady state", "", "", "", ""]
+        if steady:
+            cells = [
+                f"{steady['completions_per_s']:.2f}", f"{steady['prompt_tokens_per_s']:.0f}",
+                f"{steady['output_tokens_per_s']:.0f}", f"{steady['busy_share']:.1%}", f"{steady['occupancy']:.1%}",
+            ]  # fmt: skip
+        times = [one["p50_e2el_ms"] / 1000, one["p99_e2el_ms"] / 1000, ours["startup_s"], ours["ending_s"]]
+        table.add_row(one["label"], str(one["max_concurrency"]), *cells, *(f"{t:.2f}" for t in times))
+    console.print(table)
+    for each in ratio:
+        what = f"{each['of']} / {each['to']}" + (f", {each['stop']} stops" if each["stop"] else "")
+        console.print(
+            f"{what}: {each['ratio']:.3f} of completions a second (rounds {', '.join(f'{r:.3f}' for r in each['rounds'])})"
+        )
+    for one in records:
+        share = one["serial7"].get("verification_share")
+        if share is not None:
+            console.print(f"{one['label']}: verification takes {share:.2%} of a core while completions come")
