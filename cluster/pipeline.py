@@ -11,7 +11,7 @@ import json
 import threading
 import time
 import traceback
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -37,6 +37,7 @@ from serial7.verify import Verdict, exceeded
 
 BLOCK_ROWS = 8  # a block is answered together; small ones keep the engine busy to the end
 BLOCKS_AT_HAND = 64  # each waits in a thread of the answering actor
+MOST_BLOCKS = 8192  # the driver keeps some kilobytes for each
 ROWS_AT_HAND = 8  # a connection: a block leaves when its slowest row is done, and real latencies have long tails
 GATHER_S = 0.02  # completions that arrive within it reach the journal in one call
 GATHER_ROWS = 256
@@ -297,8 +298,10 @@ def stream(
     config: Config, plan: pa.Table, endpoints: list[dict[str, Any]], engines: list[Any], journal: Any, verifier: str
 ) -> Iterator[pa.Table]:
     """Run the pending rows of the plan through the job; yields judged rows (JUDGED_ROW) as they come."""
-    size = block_rows(config.client.connections)
-    concurrent_blocks = max(2, -(-ROWS_AT_HAND * config.client.connections // size))
+    size = block_rows(config.client.connections, len(plan))
+    # Large blocks, large reserve: one leaves when its slowest row is done.
+    rows_at_hand = max(ROWS_AT_HAND * config.client.connections, size * BLOCKS_AT_HAND if size > BLOCK_ROWS else 0)
+    concurrent_blocks = max(2, -(-rows_at_hand // size))
     answers = ray.data.ActorPoolStrategy(
         size=1,
         max_tasks_in_flight_per_actor=concurrent_blocks,
@@ -320,14 +323,15 @@ def stream(
     yield from _judged(dataset, config, verifier)
 
 
-def block_rows(connections: int) -> int:
-    """Rows of a block: 8, and more where the rows at hand would take more than 64 blocks."""
-    return max(BLOCK_ROWS, -(-ROWS_AT_HAND * connections // BLOCKS_AT_HAND))
+def block_rows(connections: int, requests: int = 0) -> int:
+    """Rows of a block: 8, and more where the rows at hand would take more than 64 blocks, or the plan more than 8,192."""
+    return max(BLOCK_ROWS, -(-ROWS_AT_HAND * connections // BLOCKS_AT_HAND), -(-requests // MOST_BLOCKS))
 
 
-def judge_stored(config: Config, completions: pa.Table, verifier: str) -> Iterator[pa.Table]:
-    """Judge completions that lie in the run folder (joined with their plan rows); no model."""
-    yield from _judged(_blocks(completions, 512), config, verifier)
+def judge_stored(config: Config, slabs: Iterable[pa.Table], verifier: str) -> Iterator[pa.Table]:
+    """Judge completions that lie in the run folder (joined with their plan rows), slab after slab; no model."""
+    for slab in slabs:
+        yield from _judged(_blocks(slab, 512), config, verifier)
 
 
 def _blocks(table: pa.Table, size: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from cluster.config import Config, digest
 from serial7 import grid, prompts, reply
 from serial7.artifacts import load_artifacts
 from serial7.formats import FORMATS
+
+CHUNK_ROWS = 4096
 
 
 def build_plan(config: Config) -> pa.Table:
@@ -32,11 +35,15 @@ def build_plan(config: Config) -> pa.Table:
     )
     artifacts = load_artifacts(config.data)
     determined = endpoint_identity(config)
-    planned = []
-    for request in requests:
-        messages = prompts.messages(request, artifacts[request.artifact_id])
-        planned += [_plan_row(request, messages, repeat, determined) for repeat in range(config.repeats)]
-    return rows.table(_ordered(planned), rows.PLAN)
+    asked = [(request, prompts.messages(request, artifacts[request.artifact_id])) for request in requests]
+    planned = (
+        _plan_row(request, messages, repeat, determined)
+        for request, messages in sorted(asked, key=_place)
+        for repeat in range(config.repeats)
+    )
+    chunks = iter(lambda: list(itertools.islice(planned, CHUNK_ROWS)), [])  # rows as dicts take far more than as Arrow
+    tables = [rows.table(chunk, rows.PLAN) for chunk in chunks]
+    return pa.concat_tables(tables).combine_chunks() if tables else rows.PLAN.empty_table()
 
 
 def _plan_row(
@@ -53,18 +60,19 @@ def _plan_row(
         "artifact_id": request.artifact_id,
         "rules": list(request.rules),
         "repeat": repeat,
-        "prompt_chars": sum(len(m["content"]) for m in messages),
+        "prompt_chars": _chars(messages),
     }
 
 
-def _ordered(planned: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _place(asked: tuple[grid.Request, list[dict[str, str]]]) -> tuple[Any, ...]:
     """Longest expected answers first; requests that share a prompt prefix (condition, language, format) together."""
+    request, messages = asked
     expected = {"realize": 0, "preserve": 1, "derive": 2}
+    return expected[request.condition], request.language, request.format, -_chars(messages), request.id
 
-    def place(row: dict[str, Any]) -> tuple[Any, ...]:
-        return expected[row["condition"]], row["language"], row["format"], -row["prompt_chars"], row["request_id"]
 
-    return sorted(planned, key=place)
+def _chars(messages: list[dict[str, str]]) -> int:
+    return sum(len(m["content"]) for m in messages)
 
 
 def endpoint_identity(config: Config) -> dict[str, Any]:

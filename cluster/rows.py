@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -80,8 +81,8 @@ FINDING = _schema(
     blocked_by=pa.string(),
 )
 
-# What the answering stage hands on, and the judging stage takes: a completion, or none (status null: not asked).
-ANSWERED = pa.schema([*COMPLETION, pa.field("plan_row", pa.int64())])
+# What lies in parts in a run folder.
+PARTS = {"completions": COMPLETION, "verdicts/instances": INSTANCE, "verdicts/findings": FINDING}
 
 
 class SchemaMismatch(JobError):
@@ -107,13 +108,16 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def checked(found: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
-    """`found`, if it has this schema in a readable version; columns that its version did not have yet are null.
+def checked(found: pa.Table, schema: pa.Schema, where: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """`found`, if it has this schema in a readable version, or those `columns` of it; columns that its version did not
+    have yet are null.
 
     Raises:
         SchemaMismatch: names the file and the difference.
     """
     version = (found.schema.metadata or {}).get(_VERSION_KEY, b"none").decode(errors="replace")
+    if columns is not None:
+        schema = pa.schema([schema.field(name) for name in columns], metadata=schema.metadata)
     added = [name for name in _ADDED.get(version, ()) if name in schema.names]
     if version not in READABLE or found.schema.names != [name for name in schema.names if name not in added]:
         raise SchemaMismatch(

@@ -26,14 +26,14 @@ from cluster.config import EMBEDDED, Config, as_dict, config_hash, engine_spec, 
 from cluster.display import Watch, show_results
 from cluster.engines import check_engine, port_is_free, serve_command, start_engines
 from cluster.errors import BudgetReached, Incomplete, JobError, StoreError, UsageError
-from cluster.judging import judge_missing, store_verdicts, without_verdict
+from cluster.judging import VerdictWriter, judge_missing, without_verdict
 from cluster.lock import folder_lock
 from cluster.plan import build_plan, engine_build, engine_versions, hashes, verifier_id
 from cluster.planner import plan_for, version_differences
 from cluster.provenance import environment
 from cluster.session import cause, ray_session
 from cluster.store import RunFolder, claim_run, final_completions, find_run, in_job, new_run, resolve_out, root
-from cluster.summary import spent_costs, spent_tokens, summarize
+from cluster.summary import SPENT, spent_costs, spent_tokens, summarize
 from serial7.errors import OperatorError
 from serial7.metrics import ASKED_AGAIN
 
@@ -178,7 +178,7 @@ class Run:
         from cluster.journal import Journal, Limits
 
         budget = self.config.budget
-        spent = self.folder.read("completions", rows.COMPLETION)
+        spent = self.folder.read("completions", rows.COMPLETION, SPENT)
         limits = Limits(
             budget.usd,
             budget.tokens,
@@ -216,10 +216,13 @@ class Run:
             {"stopped": stopped} if stopped or not len(pending) else self._answer(pending, done, journal)
         )
         judge_missing(self.config, self.folder, self.plan)
+        with contextlib.suppress(StoreError):  # a service to readers; a full disk is no reason to fail a run
+            for kind, schema in rows.PARTS.items():
+                self.folder.compact(kind, schema)
         return self._conclude(stats)
 
     def _unjudged(self) -> bool:
-        return bool(without_verdict(self.folder.read("completions", rows.COMPLETION), self.folder))
+        return bool(without_verdict(self.folder))
 
     def _conclude(self, stats: dict[str, Any]) -> int:
         """Count, write and show what the folder holds; `stats`: the journal's last word. Returns the exit code."""
@@ -232,7 +235,7 @@ class Run:
 
     def _pending(self) -> tuple[pa.Table, int]:
         """The plan rows to ask, and how many have a completion that stands."""
-        completions = self.folder.read("completions", rows.COMPLETION)
+        completions = self.folder.read("completions", rows.COMPLETION, ("key", "status"))
         statuses = completions.column("status").to_pylist()
         chosen = {key: statuses[i] for key, i in final_completions(completions).items()}
         keys = self.plan.column("key").to_pylist()
@@ -260,9 +263,10 @@ class Run:
         try:
             with self._endpoints() as (endpoints, actors):
                 self._write_manifest("running")
-                with Watch(len(self.plan), done, state, lambda s: self._write_status("running", None, s)):
+                watch = Watch(len(self.plan), done, state, lambda s: self._write_status("running", None, s))
+                with watch, VerdictWriter(self.folder) as verdicts:
                     for judged in pipeline.stream(self.config, pending, endpoints, actors, journal, self.verifier):
-                        store_verdicts(self.folder, judged)
+                        verdicts.add(judged)
         except Incomplete as error:
             broken = str(error)
         except ray.exceptions.RayError as error:

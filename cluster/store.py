@@ -13,7 +13,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -29,6 +29,9 @@ from serial7.metrics import SCORED
 
 MIN_FREE_BYTES = 256 * 2**20
 READERS = 8  # parts read at once
+COMPACT_PARTS = 64  # small parts that are put together in one
+COMPACTED = ".compacted.parquet"
+_REPLACES = b"serial7.replaces"
 
 
 def root() -> Path:
@@ -147,17 +150,58 @@ class RunFolder:
             self.write_table(name, rows.table(records, schema))
 
     def parts(self, kind: str) -> list[str]:
+        """The files of a kind, in the order written; those whose rows a compacted one holds are left out."""
+        names = self._files(kind)
+        replaced = {name for whole in names if whole.endswith(COMPACTED) for name in self._replaced_by(whole)}
+        return [name for name in names if PurePosixPath(name).name not in replaced]
+
+    def _files(self, kind: str) -> list[str]:
         try:
             names = self.fs.ls(self.file(kind), detail=False, refresh=True)
         except FileNotFoundError:
             return []
         return sorted(n for n in names if n.endswith(".parquet"))
 
-    def read(self, kind: str, schema: pa.Schema) -> pa.Table:
-        """All parts of a kind, in the order written."""
+    def _replaced_by(self, whole: str) -> list[str]:
+        with self._parquet(whole) as file:
+            names: list[str] = json.loads((file.schema_arrow.metadata or {}).get(_REPLACES, b"[]"))
+        return names
+
+    def read(self, kind: str, schema: pa.Schema, columns: Sequence[str] | None = None) -> pa.Table:
+        """All parts of a kind, in the order written; of `columns` alone, if they are given."""
         with ThreadPoolExecutor(READERS) as pool:  # a run of 350,000 requests has thousands of parts
-            tables = list(pool.map(lambda part: self._read_table(part, schema), self.parts(kind)))
-        return pa.concat_tables(tables) if tables else schema.empty_table()
+            tables = list(pool.map(lambda part: self._read_table(part, schema, columns), self.parts(kind)))
+        empty = schema.empty_table()
+        return pa.concat_tables(tables) if tables else empty if columns is None else empty.select(columns)
+
+    def iterate(self, kind: str, schema: pa.Schema) -> Iterator[pa.Table]:
+        """The parts of a kind, one after another."""
+        for part in self.parts(kind):
+            yield self._read_table(part, schema)
+
+    def compact(self, kind: str, schema: pa.Schema) -> int:
+        """Put the small parts of a kind together, 64 in one; for the holder of the folder's lock. Returns how many were
+        put together.
+
+        The large file names the ones it replaces: from the moment it is there readers leave those out, so that a crash
+        before they are gone doubles nothing. Names keep the order in which rows arrived.
+        """
+        known = self._files(kind)
+        parts = self.parts(kind)
+        for stale in set(known) - set(parts):  # a crash left them
+            self.fs.rm(stale)
+        small = [part for part in parts if not part.endswith(COMPACTED)]
+        done = 0
+        for i in range(0, len(small) - COMPACT_PARTS + 1, COMPACT_PARTS):
+            group = small[i : i + COMPACT_PARTS]
+            table = pa.concat_tables([self._read_table(part, schema) for part in group])
+            names = json.dumps([PurePosixPath(part).name for part in group]).encode()
+            table = table.replace_schema_metadata({**(schema.metadata or {}), _REPLACES: names})
+            self.write_table(f"{kind}/{PurePosixPath(group[0]).name.removesuffix('.parquet')}{COMPACTED}", table)
+            for part in group:
+                self.fs.rm(part)
+            done += len(group)
+        return done
 
     def read_plan(self) -> pa.Table | None:
         try:
@@ -165,20 +209,31 @@ class RunFolder:
         except FileNotFoundError:
             return None
 
-    def _read_table(self, path: str, schema: pa.Schema) -> pa.Table:
+    @contextlib.contextmanager
+    def _parquet(self, path: str) -> Iterator[pq.ParquetFile]:
         """
         Raises:
             StoreError: the file is damaged; parts are renamed into place whole, so the disk or a person did it.
-            SchemaMismatch: another release wrote it.
         """
         with self.fs.open(path, "rb") as file:
             try:
-                found = pq.read_table(file)
+                yield pq.ParquetFile(file)
             except (pa.ArrowInvalid, OSError) as error:
                 raise StoreError(
                     f"{path} is damaged ({str(error).splitlines()[0]:.80}); move it away, and its rows are made again"
                 ) from error
-        return rows.checked(found, schema, path)
+
+    def _read_table(self, path: str, schema: pa.Schema, columns: Sequence[str] | None = None) -> pa.Table:
+        """
+        Raises:
+            StoreError: the file is damaged.
+            SchemaMismatch: another release wrote it.
+        """
+        with self._parquet(path) as file:
+            known = file.schema_arrow.names
+            names = known if columns is None else [name for name in columns if name in known]
+            found = file.read(names).select(names)  # read alone keeps the order of the file
+        return rows.checked(found, schema, path, columns)
 
     def clear(self, kind: str) -> None:
         for part in self.parts(kind):

@@ -230,3 +230,84 @@ def test_nothing_is_written_by_looking(tmp_path: Path) -> None:
     assert folder.read_plan() is None
     assert len(folder.read("completions", rows.COMPLETION)) == 0
     assert not os.path.lexists(folder.path)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "COMPACT_PARTS", 3)
+
+
+def keys(folder: RunFolder) -> list[str]:
+    found: list[str] = folder.read("completions", rows.COMPLETION).column("key").to_pylist()
+    return found
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("place", ["disk", "memory"])
+def test_compaction_keeps_every_row_in_its_order(place: str, tmp_path: Path) -> None:
+    folder = RunFolder(str(tmp_path) if place == "disk" else "memory://compaction/run")
+    for key in "abcdefgh":
+        folder.append("completions", [record(key)], rows.COMPLETION)
+    assert folder.compact("completions", rows.COMPLETION) == 6
+    assert len(folder.parts("completions")) == 4
+    assert keys(folder) == list("abcdefgh")
+    folder.append("completions", [record("i")], rows.COMPLETION)
+    assert folder.compact("completions", rows.COMPLETION) == 3
+    assert folder.compact("completions", rows.COMPLETION) == 0
+    assert (keys(folder), len(folder.parts("completions"))) == (list("abcdefghi"), 3)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("survivors", [1, 2, 3])
+def test_a_crash_in_compaction_doubles_and_loses_nothing(
+    survivors: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(str(tmp_path))
+    for key in "abcd":
+        folder.append("completions", [record(key)], rows.COMPLETION)
+    real, removed = folder.fs.rm, 0
+
+    def crash(part: str) -> None:
+        nonlocal removed
+        if removed == 3 - survivors:
+            raise KeyboardInterrupt
+        removed += 1
+        real(part)
+
+    monkeypatch.setattr(folder.fs, "rm", crash)
+    with pytest.raises(KeyboardInterrupt):
+        folder.compact("completions", rows.COMPLETION)
+    monkeypatch.undo()
+    assert len(list((tmp_path / "completions").iterdir())) == 2 + survivors
+    assert keys(folder) == list("abcd")
+    folder.append("completions", [record("e")], rows.COMPLETION)
+    folder.compact("completions", rows.COMPLETION)  # takes away what the crash left
+    assert keys(folder) == list("abcde")
+    assert len(list((tmp_path / "completions").iterdir())) == 3
+
+
+@pytest.mark.usefixtures("small")
+def test_a_clock_that_jumps_back_hides_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = RunFolder(str(tmp_path))
+    hours = iter([10, 11, 12, 11, 1, 10])
+    monkeypatch.setattr(store.time, "time_ns", lambda: next(hours) * 3600 * 10**9)
+    for key in "abc":
+        folder.append("completions", [record(key)], rows.COMPLETION)
+    folder.compact("completions", rows.COMPLETION)
+    for key in "def":  # between, before and beside the times of what was put together
+        folder.append("completions", [record(key)], rows.COMPLETION)
+    assert sorted(keys(folder)) == list("abcdef")
+
+
+def test_columns_can_be_read_alone(tmp_path: Path) -> None:
+    folder = RunFolder(str(tmp_path))
+    assert folder.read("completions", rows.COMPLETION, ("key", "status")).column_names == ["key", "status"]
+    folder.append("completions", [record("a")], rows.COMPLETION)
+    older = pa.schema([f for f in rows.COMPLETION if f.name != "first_token_s"], metadata={b"serial7.schema": b"1"})
+    folder.write_table("completions/1.parquet", rows.table([record("b")], older))
+    found = folder.read("completions", rows.COMPLETION, ("first_token_s", "key"))
+    assert found.to_pylist() == [{"first_token_s": None, "key": key} for key in "ab"]
+    other = pa.schema([rows.COMPLETION.field("key")], metadata=rows.COMPLETION.metadata)
+    folder.write_table("completions/2.parquet", pa.table({"key": ["c"]}, schema=other))
+    with pytest.raises(SchemaMismatch, match=r"columns \[\]"):
+        folder.read("completions", rows.COMPLETION, ("text",))
