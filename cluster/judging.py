@@ -52,9 +52,9 @@ def _answered(folder: RunFolder, plan: pa.Table, todo: set[int]) -> Iterator[pa.
     columns = ("condition", "level", "format", "source_format", "language", "artifact_id", "rules")
     first, slab, size = 0, list[pa.Table](), 0
     for part in folder.iterate("completions", rows.COMPLETION):
-        chosen = part.take([i for i in range(len(part)) if first + i in todo])
+        chosen = part.take(pa.array([i for i in range(len(part)) if first + i in todo], pa.int64()))
         first += len(part)
-        planned = plan.take([plan_row[key] for key in chosen.column("key").to_pylist()])
+        planned = plan.take(pa.array([plan_row[key] for key in chosen.column("key").to_pylist()], pa.int64()))
         for name in columns:
             chosen = chosen.append_column(rows.PLAN.field(name), planned.column(name))
         slab.append(chosen)
