@@ -23,31 +23,29 @@ import json
 import logging
 import math
 import os
-import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import uvloop
 from rich.console import Console
 from rich.table import Table
 
 from cluster import rows
+from cluster.bench_figures import Asked, Measurement, ratios, record
 from cluster.client import ChatClient, EndPoint
 from cluster.config import Client, Config, Sampling, as_dict, engine_spec, load
 from cluster.display import LOG_WIDTH
-from cluster.engines import start_engines
 from cluster.errors import EngineError, Incomplete, UsageError
 from cluster.plan import build_plan
 from cluster.provenance import environment
 from cluster.run import Run, check_plan, check_runnable
+from cluster.serving import Served, serve
 from cluster.session import ray_session
 from cluster.store import RunFolder, final_completions, resolve_out
 from serial7.metrics import JUDGED, SCORED
@@ -58,176 +56,6 @@ STAND_IN_ROUNDS = 12  # the same, for the stand-in's arms
 STAND_IN_MESSAGES = [{"role": "user", "content": "Write the result as a JSON document. " * 120}]  # 4,400 characters
 
 log = logging.getLogger("cluster")
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One request as its asker saw it: seconds since the epoch, tokens as the server counts them (-1: not said)."""
-
-    start: float
-    end: float
-    prompt_tokens: int
-    output_tokens: int
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Steady:
-    """The steady state of a measurement. Shares are 0 to 1."""
-
-    seconds: float
-    completions: int
-    completions_per_s: float
-    prompt_tokens_per_s: float
-    output_tokens_per_s: float
-    busy_share: float  # of its time, with at least one request under way
-    occupancy: float  # mean requests under way / connections
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """One arm in one round. `began` and `ended`: of the whole arm, start-up and ending included, seconds since the
-    epoch; `more`: figures that only this arm has."""
-
-    arm: str
-    stop: str
-    round: int
-    connections: int
-    asked: Sequence[Asked]
-    began: float
-    ended: float
-    more: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return "-".join(filter(None, (self.arm, self.stop, str(self.round))))
-
-
-def steady_state(asked: Sequence[Asked], connections: int) -> Steady | None:
-    """The steady state of requests that were asked `connections` at once; None if there is none."""
-    good = [a for a in asked if not a.error]
-    ends = sorted(a.end for a in good)
-    if len(ends) <= connections:
-        return None
-    first, last = ends[connections - 1], max(a.start for a in asked)
-    inside = [a for a in good if first < a.end <= last]
-    seconds = last - first
-    if seconds <= 0 or not inside:
-        return None
-    under_way = sum(max(0.0, min(a.end, last) - max(a.start, first)) for a in asked)
-    return Steady(
-        seconds,
-        len(inside),
-        len(inside) / seconds,
-        sum(max(0, a.prompt_tokens) for a in inside) / seconds,
-        sum(max(0, a.output_tokens) for a in inside) / seconds,
-        _covered(asked, first, last) / seconds,
-        under_way / seconds / connections,
-    )
-
-
-def _covered(asked: Sequence[Asked], first: float, last: float) -> float:
-    """Seconds between `first` and `last` in which at least one request was under way."""
-    covered, reached = 0.0, first
-    for start, end in sorted((a.start, a.end) for a in asked):
-        begin = max(start, reached)
-        covered += max(0.0, min(end, last) - begin)
-        reached = max(reached, min(end, last))
-    return covered
-
-
-def most_at_once(asked: Sequence[Asked]) -> int:
-    steps = sorted([(a.start, 1) for a in asked] + [(a.end, -1) for a in asked])  # an end before a start of its time
-    most = now = 0
-    for _, step in steps:
-        now += step
-        most = max(most, now)
-    return most
-
-
-def record(measured: Measurement, model: str, engines: int, gpus: int) -> dict[str, Any]:
-    """A measurement under the keys of `vllm bench serve --save-result --save-detailed`, and ours under `serial7`.
-
-    Its spans are vLLM's: from the first request to the last answer, ramp and tail included.
-    """
-    asked = sorted(measured.asked, key=lambda a: a.start)
-    good = [a for a in asked if not a.error]
-    duration = max((a.end for a in asked), default=0.0) - (asked[0].start if asked else 0.0)
-    latencies = np.array([a.end - a.start for a in good] or [0.0]) * 1000
-    tokens_in, tokens_out = (sum(max(0, getattr(a, f"{n}_tokens")) for a in good) for n in ("prompt", "output"))
-    per_s = 1 / duration if duration > 0 else 0.0
-    steady = steady_state(asked, measured.connections)
-    ours = {
-        "arm": measured.arm,
-        "stop": measured.stop,
-        "round": measured.round,
-        "steady": asdict(steady) if steady else None,
-        "startup_s": (asked[0].start if asked else measured.ended) - measured.began,
-        "ending_s": measured.ended - max((a.end for a in asked), default=measured.ended),
-        "load": os.getloadavg()[0],
-        **measured.more,
-    }
-    if "verified" in measured.more and engines:
-        per_hour = measured.more["verified"] * per_s * 3600
-        ours |= {"verified_per_engine_hour": per_hour / engines}
-        ours |= {"verified_per_gpu_hour": per_hour / gpus if gpus else None}
-    return {
-        "date": time.strftime("%Y%m%d-%H%M%S", time.localtime(measured.began)),
-        "backend": "openai-chat",
-        "label": measured.name,
-        "model_id": model,
-        "tokenizer_id": model,
-        "num_prompts": len(asked),
-        "request_rate": "inf",
-        "burstiness": 1.0,
-        "max_concurrency": measured.connections,
-        "duration": duration,
-        "completed": len(good),
-        "failed": len(asked) - len(good),
-        "total_input_tokens": tokens_in,
-        "total_output_tokens": tokens_out,
-        "request_throughput": len(good) * per_s,
-        "request_goodput": None,
-        "output_throughput": tokens_out * per_s,
-        "total_token_throughput": (tokens_in + tokens_out) * per_s,
-        "mean_e2el_ms": float(latencies.mean()),
-        "median_e2el_ms": float(np.median(latencies)),
-        "std_e2el_ms": float(latencies.std()),
-        **{f"p{p}_e2el_ms": float(np.percentile(latencies, p)) for p in (50, 90, 95, 99)},
-        "max_concurrent_requests": most_at_once(asked),
-        "start_times": [a.start for a in asked],
-        "latencies": [a.end - a.start for a in asked],
-        "input_lens": [a.prompt_tokens for a in asked],
-        "output_lens": [a.output_tokens for a in asked],
-        "errors": [a.error for a in asked],
-        "serial7": ours,
-    }
-
-
-def ratios(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the job costs: `job` over `engine` in the same round, `client` and `stand_in` over the ideal of the stand-in.
-    Of completions a second at steady state; the median over the rounds, and each of them."""
-    by = {(r["serial7"]["arm"], r["serial7"]["stop"], r["serial7"]["round"]): r for r in records}
-    found: dict[tuple[str, str], list[float]] = {}
-    for (arm, stop, number), one in by.items():
-        mine = one["serial7"]["steady"]
-        if arm == "job":
-            other = (by.get(("engine", stop, number)) or {"serial7": {"steady": None}})["serial7"]["steady"]
-            base = other and other["completions_per_s"]
-        else:
-            base = one["serial7"].get("ideal_per_s")
-        if mine and base:
-            found.setdefault((arm, stop), []).append(mine["completions_per_s"] / base)
-    return [
-        {
-            "of": arm,
-            "to": "engine" if arm == "job" else "ideal",
-            "stop": stop,
-            "ratio": statistics.median(each),
-            "rounds": each,
-        }
-        for (arm, stop), each in found.items()
-    ]
 
 
 async def ask_bare(
@@ -319,9 +147,7 @@ def mean_latency(median_s: float, sigma: float) -> float:
     return median_s * math.exp(sigma**2 / 2)
 
 
-def measure_job(
-    config: Config, served: tuple[list[dict[str, Any]], list[Any]], arm: str, stop: str, number: int
-) -> Measurement:
+def measure_job(config: Config, served: Served, arm: str, stop: str, number: int) -> Measurement:
     """A run of the config through the whole job; a run folder of its own under `config.out`.
 
     Raises:
@@ -459,7 +285,8 @@ class _Bench:
 
     def on_engine(self) -> None:
         """The arms on the config's own engines, or on its API."""
-        with self._endpoints() as (endpoints, actors):
+        logs = Path(self.folder.file("logs")) if self.folder.local else None
+        with serve(self.config, logs) as (endpoints, actors):
             for number in range(self.config.bench.rounds):
                 order = [
                     (stop, arm)
@@ -474,23 +301,6 @@ class _Bench:
                         self._keep(self._alone(config, endpoints, stop, number))
                     else:
                         self._keep(measure_job(config, (endpoints, actors), arm, stop, number))
-
-    @contextlib.contextmanager
-    def _endpoints(self) -> Iterator[tuple[list[dict[str, Any]], list[Any]]]:
-        import ray
-
-        config = self.config
-        if config.kind == "api":
-            env = config.provider.api_key_env
-            key = os.environ.get(env, "") if env else ""
-            yield [{"base_url": str(config.provider.base_url).rstrip("/"), "api_key": key}], []
-            return
-        spec = engine_spec(config)
-        local = self.folder.local
-        logs = Path(self.folder.file("logs")) if local else Path(tempfile.mkdtemp(prefix="serial7-logs-"))
-        log.info("starting %d engine(s) of %s; logs in %s", spec.replicas, spec.served_name, logs)
-        with start_engines(spec, logs, config.engine.port) as actors:
-            yield ray.get([actor.describe.remote() for actor in actors]), actors
 
     def _salted(self, arm: str, stop: str, number: int) -> Config:
         """The config of one measurement: its own prefix cache, its own run folder, its own way of stopping."""

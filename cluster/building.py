@@ -27,10 +27,11 @@ import yaml  # type: ignore[import-untyped]  # PyYAML, which OmegaConf brings, s
 
 from cluster.answers import Completion
 from cluster.client import ChatClient, EndPoint
-from cluster.config import CONFIGS, Config, digest, engine_spec, load
+from cluster.config import CONFIGS, Config, digest, load
 from cluster.errors import BudgetReached, EngineError, Incomplete, JobError, StoreError, UsageError
 from cluster.lock import folder_lock
 from cluster.plan import endpoint_identity
+from cluster.serving import Served, serve
 from cluster.store import RunFolder, resolve_out
 from serial7.build.pipeline import Built, Each, Rowset, Settings, build, rowset
 from serial7.build.records import Place, Rejection, RowFault, SourceRecord
@@ -354,17 +355,8 @@ def asker(config: Config, out: Path) -> Iterator[Asker]:
 
 
 @contextlib.contextmanager
-def _endpoints(config: Config, out: Path) -> Iterator[tuple[list[dict[str, Any]], list[Any]]]:
-    if config.kind == "api":
-        env = config.provider.api_key_env
-        key = os.environ.get(env, "") if env else ""
-        yield [{"base_url": str(config.provider.base_url).rstrip("/"), "api_key": key}], []
-        return
-    from cluster.engines import start_engines
+def _endpoints(config: Config, out: Path) -> Iterator[Served]:
     from cluster.session import ray_session
 
-    spec = engine_spec(config)
-    with ray_session(), start_engines(spec, out / "logs", config.engine.port) as actors:
-        import ray
-
-        yield ray.get([a.describe.remote() for a in actors]), actors
+    with ray_session() if config.kind == "engine" else contextlib.nullcontext(), serve(config, out / "logs") as served:
+        yield served

@@ -12,7 +12,6 @@ import os
 import shlex
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -24,13 +23,14 @@ import pyarrow.compute as pc
 from cluster import rows
 from cluster.config import EMBEDDED, Config, as_dict, config_hash, engine_spec, load_all
 from cluster.display import Watch, show_results
-from cluster.engines import check_engine, port_is_free, serve_command, start_engines
+from cluster.engines import check_engine, port_is_free, serve_command
 from cluster.errors import BudgetReached, Incomplete, JobError, StoreError, UsageError
 from cluster.judging import VerdictWriter, judge_missing, without_verdict
 from cluster.lock import folder_lock
 from cluster.plan import build_plan, engine_build, engine_versions, hashes, verifier_id
 from cluster.planner import plan_for, version_differences
 from cluster.provenance import environment
+from cluster.serving import Served, serve
 from cluster.session import cause, ray_session
 from cluster.store import RunFolder, claim_run, final_completions, find_run, in_job, new_run, resolve_out, root
 from cluster.summary import SPENT, spent_costs, spent_tokens, summarize
@@ -118,9 +118,7 @@ class Run:
         show: print the results at the end.
     """
 
-    def __init__(
-        self, config: Config, served: tuple[list[dict[str, Any]], list[Any]] | None = None, *, show: bool = True
-    ) -> None:
+    def __init__(self, config: Config, served: Served | None = None, *, show: bool = True) -> None:
         self.config = config
         self._served = served
         self._show = show
@@ -216,9 +214,11 @@ class Run:
             {"stopped": stopped} if stopped or not len(pending) else self._answer(pending, done, journal)
         )
         judge_missing(self.config, self.folder, self.plan)
-        with contextlib.suppress(StoreError):  # a service to readers; a full disk is no reason to fail a run
+        try:
             for kind, schema in rows.PARTS.items():
                 self.folder.compact(kind, schema)
+        except (StoreError, OSError) as error:  # a service to readers: what is stored stays readable without it
+            log.warning("the run's small files stay as they are: %s", error)
         return self._conclude(stats)
 
     def _unjudged(self) -> bool:
@@ -280,27 +280,15 @@ class Run:
         return {"stopped": broken or "the journal's process died"} | state()
 
     @contextlib.contextmanager
-    def _endpoints(self) -> Iterator[tuple[list[dict[str, Any]], list[Any]]]:
-        import ray
-
-        config = self.config
+    def _endpoints(self) -> Iterator[Served]:
         if self._served is not None:
             yield self._served
-        elif config.kind == "gold":
-            yield [], []
-        elif config.kind == "api":
-            env = config.provider.api_key_env
-            key = os.environ.get(env, "") if env else ""
-            yield [{"base_url": str(config.provider.base_url).rstrip("/"), "api_key": key}], []
-        else:
-            spec = engine_spec(config)
-            local = self.folder.local
-            logs = Path(self.folder.file("logs")) if local else Path(tempfile.mkdtemp(prefix="serial7-logs-"))
-            log.info("starting %d engine(s) of %s; logs in %s", spec.replicas, spec.served_name, logs)
-            with start_engines(spec, logs, config.engine.port) as actors:
-                self.engines = ray.get([a.describe.remote() for a in actors])
+            return
+        with serve(self.config, Path(self.folder.file("logs")) if self.folder.local else None) as served:
+            self.engines = served[0] if self.config.kind == "engine" else []
+            if self.engines:
                 log.info("engine ready after %.0f s: vLLM %s", time.time() - self.started, self.engines[0]["version"])
-                yield self.engines, actors
+            yield served
 
     def _write_manifest(self, state: str, code: int | None = None) -> None:
         before = self.folder.read_json("manifest.json") or {}

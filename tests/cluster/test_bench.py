@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from cluster import run
-from cluster.bench import Asked, Measurement, bench, measure_client, most_at_once, ratios, record, steady_state
+from cluster.bench import bench, measure_client
+from cluster.bench_figures import Asked, Measurement, most_at_once, ratios, record, steady_state
 
 
 def lanes(connections: int, rounds: int, seconds: float, pause: float = 0.0) -> list[Asked]:
