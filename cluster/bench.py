@@ -38,7 +38,7 @@ from rich.table import Table
 
 from cluster import rows
 from cluster.bench_figures import Asked, Measurement, ratios, record
-from cluster.client import ChatClient, EndPoint
+from cluster.client import ChatClient, EndPoint, collect_rarely
 from cluster.config import Client, Config, Sampling, as_dict, engine_spec, load
 from cluster.display import LOG_WIDTH
 from cluster.errors import EngineError, Incomplete, UsageError
@@ -128,6 +128,7 @@ def measure_client(connections: int, median_s: float, sigma: float, number: int)
     with stand_in_server(median_s, sigma) as base_url:
 
         async def ask() -> tuple[list[Asked], float]:
+            collect_rarely()  # as the job does
             policy = Client(connections=connections, deadline_s=600)
             sampling = Sampling(temperature=0.0, max_tokens=512)
             client = ChatClient([EndPoint(base_url)], "stand-in", sampling, policy)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
+import random
 import resource
 import time
 from collections import deque
@@ -24,7 +26,6 @@ from pyreqwest.client import ClientBuilder
 from pyreqwest.exceptions import PyreqwestError, TransportError
 from pyreqwest.request import StreamRequest
 from pyreqwest.response import ResponseBodyReader
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from cluster.answers import MAX_ERROR_TEXT, Completion, Retriable, add_generation, read_answer
 from cluster.config import Client, Sampling
@@ -33,6 +34,7 @@ from cluster.events import StreamedAnswer, is_event_stream
 
 CONNECT_TIMEOUT = timedelta(seconds=30)
 MAX_BODY_BYTES = 64 * 2**20  # an answer of the largest token limit is under 2 MiB
+FIRST_BACKOFF_S = 0.5
 SPARE_FILES = 256  # for what a process has open beside its connections
 LINGER_S = 1.0  # for what follows the end of a stream: read to its end, a connection can be used again
 LOOKUP_S = 4.0  # within it a completion that has arrived waits for its cost; its record may come a moment later
@@ -129,6 +131,14 @@ def _allow_sockets(connections: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (due, hard))
 
 
+def collect_rarely() -> None:
+    """Keep Python's garbage collector from stopping thousands of requests every moment: what this process holds now is
+    not looked at again, the rest seldom."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+
+
 class ChatClient:
     """Asks `endpoints` for chat completions.
 
@@ -222,43 +232,37 @@ class ChatClient:
             return completion
 
     async def _attempts(self, body: dict[str, Any], trail: _Trail, deadline: asyncio.Timeout) -> Completion:
-        backoff = wait_random_exponential(multiplier=0.5, max=self._policy.backoff_max_s)
-
-        def asked_wait(state: RetryCallState) -> float | None:
-            error = state.outcome.exception() if state.outcome else None
-            return error.after_s if isinstance(error, Retriable) else None
-
-        def wait(state: RetryCallState) -> float:
-            asked = asked_wait(state)
-            return backoff(state) if asked is None else asked
-
-        def stop(state: RetryCallState) -> bool:
-            # Waiting past the deadline would hold a connection for nothing.
-            too_late = trail.seconds() - trail.waited_s + (asked_wait(state) or 0) >= self._policy.deadline_s
-            return too_late or state.attempt_number >= self._policy.attempts
-
-        async for attempt in AsyncRetrying(
-            retry=retry_if_exception_type(Retriable), stop=stop, wait=wait, reraise=True
-        ):
-            with attempt:
-                endpoint = await self._pick(trail, deadline)
-                if self._rate is not None:
-                    await self._rate.acquire()
-                trail.attempts += 1
-                endpoint.in_flight += 1
-                trail.endpoint = endpoint
-                try:
-                    return await self._once(endpoint, body)
-                except Retriable as error:
-                    trail.failed(error)
-                    if error.busy:
-                        self.limit.busy()
-                    if error.lost and self._on_lost is not None and endpoint.up:
-                        endpoint.revival = asyncio.create_task(self._revive(endpoint))
+        """Ask until an answer stands; the last attempt's error is raised where none does."""
+        while True:
+            try:
+                return await self._attempt(body, trail, deadline)
+            except Retriable as error:
+                # Full jitter, unless the end point says when. Waiting past the deadline would hold a connection for nothing.
+                most = min(self._policy.backoff_max_s, FIRST_BACKOFF_S * 2 ** (trail.attempts - 1))
+                wait = random.uniform(0, most) if error.after_s is None else error.after_s  # noqa: S311 - no secret
+                asked = trail.seconds() - trail.waited_s + (error.after_s or 0)
+                if asked >= self._policy.deadline_s or trail.attempts >= self._policy.attempts:
                     raise
-                finally:
-                    endpoint.in_flight -= 1
-        raise AssertionError("the retry loop ends by return or raise")
+            await asyncio.sleep(wait)
+
+    async def _attempt(self, body: dict[str, Any], trail: _Trail, deadline: asyncio.Timeout) -> Completion:
+        endpoint = await self._pick(trail, deadline)
+        if self._rate is not None:
+            await self._rate.acquire()
+        trail.attempts += 1
+        endpoint.in_flight += 1
+        trail.endpoint = endpoint
+        try:
+            return await self._once(endpoint, body)
+        except Retriable as error:
+            trail.failed(error)
+            if error.busy:
+                self.limit.busy()
+            if error.lost and self._on_lost is not None and endpoint.up:
+                endpoint.revival = asyncio.create_task(self._revive(endpoint))
+            raise
+        finally:
+            endpoint.in_flight -= 1
 
     async def _pick(self, trail: _Trail, deadline: asyncio.Timeout) -> EndPoint:
         """The least loaded end point that is up; waits for a revival where none is, beside the request's deadline."""

@@ -21,7 +21,7 @@ import uvloop
 
 from cluster import rows
 from cluster.answers import Completion
-from cluster.client import ChatClient, EndPoint
+from cluster.client import ChatClient, EndPoint, collect_rarely
 from cluster.config import Config
 from cluster.errors import EngineError, JobError, StoreError
 from cluster.journal import Word
@@ -93,6 +93,7 @@ class Answerer:
         self._most: int | None = None
         self._unheard = 0  # completions that the journal's last word did not count yet
         self._run(self._heed(ray.get(journal.pulse.remote(0))))  # a budget's ceiling holds from the first request on
+        collect_rarely()
         for always in (self._watch(), self._collect()):
             asyncio.run_coroutine_threadsafe(always, self._loop)
 
