@@ -39,6 +39,7 @@ BLOCK_ROWS = 8  # a block is answered together; small ones keep the engine busy 
 BLOCKS_AT_HAND = 64  # each waits in a thread of the answering actor
 MOST_BLOCKS = 8192  # the driver keeps some kilobytes for each
 ROWS_AT_HAND = 8  # a connection: a block leaves when its slowest row is done, and real latencies have long tails
+JUDGE_ROWS = 64  # a call of the verifier costs Ray as much as some verdicts do; what is answered is stored already
 GATHER_S = 0.02  # completions that arrive within it reach the journal in one call
 GATHER_ROWS = 256
 
@@ -344,7 +345,7 @@ def _judged(dataset: Any, config: Config, verifier: str) -> Iterator[pa.Table]:
         Verifier,
         fn_constructor_args=(config.data, config.reasoning_end, verifier),
         batch_format="pyarrow",
-        batch_size=None,
+        batch_size=JUDGE_ROWS,
         compute=ray.data.ActorPoolStrategy(size=config.verifiers),
         num_cpus=0.2,
     )
