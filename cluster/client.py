@@ -300,7 +300,10 @@ class ChatClient:
             # By default 64 KiB are gathered before the first byte is handed on: no first token, no silence to notice.
             request = request.streamed_read_buffer_limit(0)
         answer = await self._receive(request.build_streamed())
-        completion = read_answer(answer.status, answer.headers, answer.body, self._reasoning_end)
+        said = answer.body
+        if endpoint.api_key:  # a server that repeats the key puts it neither into the run folder nor into a log
+            said = said.replace(endpoint.api_key.encode(), b"[API key]")
+        completion = read_answer(answer.status, answer.headers, said, self._reasoning_end)
         completion.first_token_s = answer.first_token_s
         self.limit.succeeded()
         return completion

@@ -32,6 +32,7 @@ from cluster.errors import EngineError, UsageError
 LOG_LINES_SHOWN = 12
 POLL_S = 0.25
 WATCH_S = 5.0
+STOP_S = 40.0
 LOOPBACK = "127.0.0.1"
 _PR_SET_PDEATHSIG = 1
 
@@ -236,7 +237,8 @@ class ServedEngine:
 
     def alive(self) -> bool:
         """Whether its process runs (not whether it answers)."""
-        return self._process is not None and self._process.poll() is None
+        process = self._process  # another thread may end it meanwhile
+        return process is not None and process.poll() is None
 
     def start(self) -> str:
         """Start the engine, wait until it is healthy, and return its base URL.
@@ -322,13 +324,14 @@ class ServedEngine:
 
     def end_if_stalled(self, stall: Stall, now: float) -> bool:
         """End the process if `stall` says so (`ensure_alive` starts another); whether it did."""
-        if not self.alive() or not stall.observe(now, self.load()):
+        process = self._process
+        if process is None or process.poll() is not None or not stall.observe(now, self.load()):
             return False
         with self.log.open("a") as log:
             log.write(
                 f"ended by its owner: no token for {self.spec.stall_s:g} s (engine.stall_s) with requests running\n"
             )
-        _signal_group(self._process.pid, signal.SIGKILL)  # type: ignore[union-attr]  # alive() says so
+        _signal_group(process.pid, signal.SIGKILL)
         return True
 
     def ensure_alive(self) -> str:
@@ -379,7 +382,8 @@ def _die_with_parent() -> None:
 
 
 class EngineActor:
-    """The Ray actor that owns one replica; made by `start_engines`. Its process dies with it."""
+    """The Ray actor that owns one replica; made by `start_engines`. Its process dies with it. It has a second thread:
+    `stop` does not wait for a start that is under way."""
 
     def __init__(self, spec: EngineSpec, log: str, port: int | None = None, *, loopback: bool = True) -> None:
         if loopback:
@@ -389,6 +393,7 @@ class EngineActor:
 
             host = ray.util.get_node_ip_address()
         self._engine = ServedEngine(spec, Path(log), port=port, host=host)
+        self._starting = threading.Lock()
         threading.Thread(target=self._watch, args=(spec.stall_s,), daemon=True, name="watchdog").start()
 
     def _watch(self, stall_s: float) -> None:
@@ -402,7 +407,8 @@ class EngineActor:
 
     def start(self) -> dict[str, Any]:
         """Start and describe the engine: `base_url`, `api_key`, `version`, `served`, `node`."""
-        self._engine.start()
+        with self._starting:
+            self._engine.start()
         return self.describe()
 
     def describe(self) -> dict[str, Any]:
@@ -417,7 +423,8 @@ class EngineActor:
         }
 
     def ensure_alive(self) -> dict[str, Any]:
-        self._engine.ensure_alive()
+        with self._starting:
+            self._engine.ensure_alive()
         return self.describe()
 
     def stop(self) -> None:
@@ -455,16 +462,17 @@ def start_engines(spec: EngineSpec, logs: Path, port: int | None = None) -> Iter
             strategy = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=0)
             options = {"num_cpus": bundle["CPU"], "num_gpus": bundle.get("GPU", 0), "scheduling_strategy": strategy}
             # A node that leaves takes its engine along: Ray makes the actor anew where there is room.
-            options |= {"max_restarts": spec.max_restarts, "max_task_retries": spec.max_restarts}
+            options |= {"max_restarts": spec.max_restarts, "max_task_retries": spec.max_restarts, "max_concurrency": 2}
             log = logs / f"engine-{i}.log"
             fixed = port if spec.replicas == 1 else None
             actors.append(remote.options(**options).remote(spec, str(log), fixed, loopback=loopback))
         _get_all(ray, [actor.start.remote() for actor in actors])
         yield actors
     finally:
-        for actor in actors:
-            with contextlib.suppress(Exception):  # an actor that is gone has no engine left: the kernel ended it
-                ray.get(actor.stop.remote(), timeout=40)
+        stops = [actor.stop.remote() for actor in actors]
+        if stops:
+            ray.wait(stops, num_returns=len(stops), timeout=STOP_S)
+        for actor in actors:  # one that is gone has no engine left: the kernel ended it
             ray.kill(actor)
         for group in groups:
             remove_placement_group(group)

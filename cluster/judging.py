@@ -7,18 +7,22 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cluster import rows
 from cluster.config import Config
 from cluster.plan import verifier_id
-from cluster.store import RunFolder, final_completions
+from cluster.store import RunFolder, final_rows
 from serial7.metrics import JUDGED
 
 SLAB_ROWS = 40_000
 PART_ROWS = 512
 PART_S = 10.0
+
+Rows = npt.NDArray[np.int64]  # numbers of rows
 
 log = logging.getLogger("cluster")
 
@@ -26,7 +30,7 @@ log = logging.getLogger("cluster")
 def judge_missing(config: Config, folder: RunFolder, plan: pa.Table) -> None:
     """Judge stored completions that have no verdict of this verifier."""
     todo = without_verdict(folder)
-    if not todo:
+    if not len(todo):
         return
     from cluster.pipeline import judge_stored
 
@@ -36,34 +40,37 @@ def judge_missing(config: Config, folder: RunFolder, plan: pa.Table) -> None:
             verdicts.add(table)
 
 
-def without_verdict(folder: RunFolder) -> set[int]:
-    """The rows of the completions that count and have no verdict of this verifier."""
+def without_verdict(folder: RunFolder) -> Rows:
+    """The rows, ascending, of the completions that count and have no verdict of this verifier."""
     completions = folder.read("completions", rows.COMPLETION, ("key", "status"))
     instances = folder.read("verdicts/instances", rows.INSTANCE, ("key", "verifier"))
-    current = pc.equal(instances.column("verifier"), verifier_id())
-    judged = set(instances.filter(current).column("key").to_pylist())
-    statuses = completions.column("status").to_pylist()
-    return {i for key, i in final_completions(completions).items() if key not in judged and statuses[i] in JUDGED}
+    judged = instances.filter(pc.equal(instances.column("verifier"), verifier_id())).column("key").combine_chunks()
+    chosen = final_rows(completions)
+    status = completions.column("status").take(chosen["row"])
+    due = pc.and_(pc.is_in(status, pa.array(sorted(JUDGED))), pc.invert(pc.is_in(chosen["key"], judged)))
+    return np.sort(chosen["row"].filter(due).to_numpy())
 
 
-def _answered(folder: RunFolder, plan: pa.Table, todo: set[int]) -> Iterator[pa.Table]:
+def _answered(folder: RunFolder, plan: pa.Table, todo: Rows) -> Iterator[pa.Table]:
     """The rows `todo` of the completions, each with its plan row, in slabs: the texts of all would not fit anywhere."""
-    plan_row = {key: i for i, key in enumerate(plan.column("key").to_pylist())}
-    columns = ("condition", "level", "format", "source_format", "language", "artifact_id", "rules")
     first, slab, size = 0, list[pa.Table](), 0
     for part in folder.iterate("completions", rows.COMPLETION):
-        chosen = part.take(pa.array([i for i in range(len(part)) if first + i in todo], pa.int64()))
+        inside = todo[np.searchsorted(todo, first) : np.searchsorted(todo, first + len(part))] - first
         first += len(part)
-        planned = plan.take(pa.array([plan_row[key] for key in chosen.column("key").to_pylist()], pa.int64()))
-        for name in columns:
-            chosen = chosen.append_column(rows.PLAN.field(name), planned.column(name))
-        slab.append(chosen)
-        size += len(chosen)
+        slab.append(part.take(pa.array(inside)))
+        size += len(inside)
         if size >= SLAB_ROWS:
-            yield pa.concat_tables(slab)
+            yield _with_plan(pa.concat_tables(slab), plan)
             slab, size = [], 0
     if size:
-        yield pa.concat_tables(slab)
+        yield _with_plan(pa.concat_tables(slab), plan)
+
+
+def _with_plan(completions: pa.Table, plan: pa.Table) -> pa.Table:
+    planned = plan.take(pc.index_in(completions.column("key"), plan.column("key").combine_chunks()))
+    for name in ("condition", "level", "format", "source_format", "language", "artifact_id", "rules"):
+        completions = completions.append_column(rows.PLAN.field(name), planned.column(name))
+    return completions
 
 
 class VerdictWriter:

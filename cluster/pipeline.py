@@ -37,7 +37,7 @@ from serial7.verify import Verdict, exceeded
 
 BLOCK_ROWS = 8  # a block is answered together; small ones keep the engine busy to the end
 BLOCKS_AT_HAND = 64  # each waits in a thread of the answering actor
-MOST_BLOCKS = 8192  # the driver keeps some kilobytes for each
+MOST_BLOCKS = 1024  # Ray Data keeps about 100 KB in the driver for each
 ROWS_AT_HAND = 8  # a connection: a block leaves when its slowest row is done, and real latencies have long tails
 JUDGE_ROWS = 64  # a call of the verifier costs Ray as much as some verdicts do; what is answered is stored already
 GATHER_S = 0.02  # completions that arrive within it reach the journal in one call
@@ -326,7 +326,7 @@ def stream(
 
 
 def block_rows(connections: int, requests: int = 0) -> int:
-    """Rows of a block: 8, and more where the rows at hand would take more than 64 blocks, or the plan more than 8,192."""
+    """Rows of a block: 8, and more where the rows at hand would take more than 64 blocks, or the plan more than 1,024."""
     return max(BLOCK_ROWS, -(-ROWS_AT_HAND * connections // BLOCKS_AT_HAND), -(-requests // MOST_BLOCKS))
 
 

@@ -31,9 +31,9 @@ from cluster.plan import build_plan, engine_build, engine_versions, hashes, veri
 from cluster.planner import plan_for, version_differences
 from cluster.provenance import environment
 from cluster.serving import Served, serve
-from cluster.session import cause, ray_session
-from cluster.store import RunFolder, claim_run, final_completions, find_run, in_job, new_run, resolve_out, root
-from cluster.summary import SPENT, spent_costs, spent_tokens, summarize
+from cluster.session import cause, ray_session, signals_unmasked
+from cluster.store import RunFolder, claim_run, final_rows, find_run, in_job, new_run, resolve_out, root
+from cluster.summary import SPENT, spent_tokens, spent_usd, summarize
 from serial7.errors import OperatorError
 from serial7.metrics import ASKED_AGAIN
 
@@ -181,13 +181,13 @@ class Run:
             budget.usd,
             budget.tokens,
             None if budget.hours is None else budget.hours * 3600,
-            spent_usd=sum(spent_costs(spent)),
+            spent_usd=spent_usd(spent),
             spent_tokens=sum(spent_tokens(spent).values()),
         )
         here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=False
         )
-        actor = ray.remote(Journal).options(num_cpus=0.05, scheduling_strategy=here, max_concurrency=4096)
+        actor = ray.remote(Journal).options(num_cpus=0, scheduling_strategy=here, max_concurrency=4096)
         journal = actor.remote(self.folder.url, limits)
         try:
             ray.get(journal.open.remote())
@@ -222,7 +222,7 @@ class Run:
         return self._conclude(stats)
 
     def _unjudged(self) -> bool:
-        return bool(without_verdict(self.folder))
+        return len(without_verdict(self.folder)) > 0
 
     def _conclude(self, stats: dict[str, Any]) -> int:
         """Count, write and show what the folder holds; `stats`: the journal's last word. Returns the exit code."""
@@ -236,13 +236,13 @@ class Run:
     def _pending(self) -> tuple[pa.Table, int]:
         """The plan rows to ask, and how many have a completion that stands."""
         completions = self.folder.read("completions", rows.COMPLETION, ("key", "status"))
-        statuses = completions.column("status").to_pylist()
-        chosen = {key: statuses[i] for key, i in final_completions(completions).items()}
-        keys = self.plan.column("key").to_pylist()
-        again = {key for key, status in chosen.items() if status in ASKED_AGAIN}
-        wanted = [key in again if self.config.only_failed else key not in chosen or key in again for key in keys]
-        done = sum(key in chosen and key not in again for key in keys)
-        return self.plan.filter(pa.array(wanted, pa.bool_())), done
+        chosen = final_rows(completions)
+        status = completions.column("status").take(chosen["row"])
+        again = pc.is_in(status, pa.array(sorted(ASKED_AGAIN)))
+        keys, known = self.plan.column("key"), chosen["key"]
+        stands = pc.is_in(keys, known.filter(pc.invert(again)).combine_chunks())
+        wanted = pc.is_in(keys, known.filter(again).combine_chunks()) if self.config.only_failed else pc.invert(stands)
+        return self.plan.filter(wanted), pc.sum(stands).as_py() or 0
 
     def _answer(self, pending: pa.Table, done: int, journal: Any) -> dict[str, Any]:
         """Ask the pending rows, judge and store what comes; returns the journal's last word (`stopped`: why it ended
@@ -261,7 +261,7 @@ class Run:
 
         broken = ""
         try:
-            with self._endpoints() as (endpoints, actors):
+            with signals_unmasked(), self._endpoints() as (endpoints, actors):
                 self._write_manifest("running")
                 watch = Watch(len(self.plan), done, state, lambda s: self._write_status("running", None, s))
                 with watch, VerdictWriter(self.folder) as verdicts:

@@ -54,6 +54,7 @@ def ray_session() -> Iterator[None]:
         ray.data.DataContext.get_current().enable_progress_bars = False
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         stack.enter_context(_ended_by_signals())  # after ray.init, which sets a SIGTERM handler of its own
+        stack.enter_context(signals_unmasked())
         yield
 
 
@@ -73,6 +74,18 @@ def _ended_by_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def signals_unmasked() -> Iterator[None]:
+    """A signal's `Incomplete` as it was raised: where it came while Ray's compiled code ran, that makes a SystemError of
+    it."""
+    try:
+        yield
+    except SystemError as error:
+        if isinstance(error.__cause__, Incomplete):
+            raise error.__cause__ from None
+        raise
 
 
 def _local_token(stack: contextlib.ExitStack) -> None:

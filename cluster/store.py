@@ -20,6 +20,7 @@ from typing import Any
 
 import fsspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
@@ -290,14 +291,23 @@ def _join(out: str, name: str) -> str:
     return f"{out.rstrip('/')}/{name}"
 
 
+def final_rows(table: pa.Table) -> pa.Table:
+    """`key` and `row` of the completion of each key that counts: the first scored one, else the last that arrived.
+
+    Args:
+        table: columns `key` and `status`, in the order of arrival.
+    """
+    row = pa.array(range(len(table)), pa.int64())
+    scored = pc.if_else(pc.is_in(table.column("status"), pa.array(sorted(SCORED))), row, None)
+    grouped = pa.table({"key": table.column("key"), "scored": scored, "row": row}).group_by("key", use_threads=False)
+    found = grouped.aggregate([("scored", "min"), ("row", "max")])
+    return pa.table({"key": found["key"], "row": pc.coalesce(found["scored_min"], found["row_max"])})
+
+
 def final_completions(table: pa.Table) -> dict[str, int]:
-    """key -> row of the completion that counts: the first scored one, else the last one that arrived."""
-    chosen: dict[str, int] = {}
-    statuses = table.column("status").to_pylist()
-    for i, key in enumerate(table.column("key").to_pylist()):
-        if key not in chosen or statuses[chosen[key]] not in SCORED:
-            chosen[key] = i
-    return chosen
+    """`final_rows` as key -> row, for who looks at a few."""
+    found = final_rows(table)
+    return dict(zip(found["key"].to_pylist(), found["row"].to_pylist(), strict=True))
 
 
 def by_key(table: pa.Table, columns: Iterable[str]) -> dict[str, tuple[Any, ...]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections import Counter
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cluster import rows
-from cluster.store import RunFolder, by_key, final_completions
+from cluster.store import RunFolder, final_rows
 from serial7 import metrics
 from serial7.artifacts import LANGUAGES
 from serial7.formats import FORMATS
@@ -25,43 +25,62 @@ def summarize(folder: RunFolder, verifier: str) -> dict[str, Any]:
     plan = folder.read_plan()
     assert plan is not None
     completions = folder.read("completions", rows.COMPLETION, ("key", "status", *SPENT))
-    chosen = final_completions(completions)
-    status = completions.column("status").to_pylist()
-    columns = ("verifier", "fc", "hsr", "hsr_inputs", "full", "error")
-    verdicts = by_key(folder.read("verdicts/instances", rows.INSTANCE, ("key", *columns)), columns)
-    scored = []
-    names = ("key", "condition", "level", "format", "language")
-    for key, condition, level, format_, language in zip(
-        *(plan.column(name).to_pylist() for name in names), strict=True
-    ):
-        found = status[chosen[key]] if key in chosen else None
-        verdict = verdicts.get(key)
-        judged = verdict is not None and verdict[0] == verifier and found in metrics.JUDGED
-        fc, hsr, hsr_inputs, full, error = verdict[1:] if judged and verdict else (False, False, False, False, "")
-        unjudged = found in metrics.JUDGED and not judged
-        wrong = bool(error) or unjudged
-        scored.append(Scored(condition, level, format_, language, found, fc, hsr, hsr_inputs, full, error=wrong))
+    chosen = final_rows(completions)
+    verdicts = _verdicts(folder, verifier)
+    tally = _tally(plan, chosen, completions.column("status"), verdicts)
+    judged = verdicts["key"].filter(pc.is_in(verdicts["key"], chosen["key"].combine_chunks()))
     return {
-        "cells": metrics.cells(sorted(scored, key=_reporting_order)),
-        "total": metrics.count(scored),
+        "cells": metrics.cells(Counter({row: tally[row] for row in sorted(tally, key=_reporting_order)})),
+        "total": metrics.count(tally),
         "tokens": spent_tokens(completions),
-        "cost_usd": sum(spent_costs(completions)),
+        "cost_usd": spent_usd(completions),
         "verifier": verifier,
-        "samples": _samples(folder, {k for k, v in verdicts.items() if v[0] == verifier} & chosen.keys()),
+        "samples": _samples(folder, judged.combine_chunks()),
     }
+
+
+def _verdicts(folder: RunFolder, verifier: str) -> pa.Table:
+    """`key`, the metrics and `error` (whether the verifier broke) of this verifier's verdicts; the last of a key counts."""
+    found = folder.read("verdicts/instances", rows.INSTANCE, ("key", "verifier", *metrics.METRICS, "error"))
+    found = found.filter(pc.equal(found["verifier"], verifier))
+    row = pa.array(range(len(found)), pa.int64())
+    last = pa.table({"key": found["key"], "row": row}).group_by("key").aggregate([("row", "max")])
+    found = found.take(last["row_max"])
+    broke = pc.not_equal(found["error"], "")
+    return found.select(["key", *metrics.METRICS]).append_column("error", broke)
+
+
+def _tally(plan: pa.Table, chosen: pa.Table, statuses: pa.ChunkedArray, verdicts: pa.Table) -> Counter[Scored]:
+    """How many requests of the plan came to the same; a run has far fewer of these than requests."""
+    keys = plan["key"]
+    row = chosen["row"].take(pc.index_in(keys, chosen["key"].combine_chunks()))
+    verdict = verdicts.take(pc.index_in(keys, verdicts["key"].combine_chunks()))
+    columns = {name: plan[name] for name in ("condition", "level", "format", "language")}
+    columns |= {"status": statuses.take(row)} | {name: verdict[name] for name in (*metrics.METRICS, "error")}
+    grouped = pa.table(columns).group_by(list(columns)).aggregate([([], "count_all")])
+    tally = Counter[Scored]()
+    for found in grouped.to_pylist():
+        number = found.pop("count_all")
+        in_judgement = found["status"] in metrics.JUDGED
+        judged = in_judgement and found["error"] is not None
+        for name in (*metrics.METRICS, "error"):
+            found[name] = judged and found[name]
+        found["error"] |= in_judgement and not judged
+        tally[Scored(**found)] += number
+    return tally
 
 
 def spent_tokens(completions: pa.Table) -> dict[str, int]:
     """`prompt` and `completion` tokens of all completions, those that were asked again included."""
     return {
-        name: sum(max(0, n) for n in completions.column(f"{name}_tokens").to_pylist())
+        name: pc.sum(pc.max_element_wise(completions.column(f"{name}_tokens"), 0)).as_py() or 0
         for name in ("prompt", "completion")
     }
 
 
-def spent_costs(completions: pa.Table) -> list[float]:
-    """US dollars of each completion whose provider reported them."""
-    return [c for c in completions.column("cost_usd").to_pylist() if c is not None]
+def spent_usd(completions: pa.Table) -> float:
+    """US dollars of the completions whose provider reported them."""
+    return pc.sum(completions.column("cost_usd")).as_py() or 0.0
 
 
 def _reporting_order(row: Scored) -> tuple[int, int, int, int]:
@@ -69,13 +88,17 @@ def _reporting_order(row: Scored) -> tuple[int, int, int, int]:
     return CONDITIONS.index(row.condition), row.level, formats.index(row.format), LANGUAGES.index(row.language)
 
 
-def _samples(folder: RunFolder, keys: Set[str]) -> list[dict[str, str]]:
+def _samples(folder: RunFolder, keys: pa.Array) -> list[dict[str, str]]:
     """A few answers of these keys that failed, of different checks, each with its first failure."""
     samples: dict[str, dict[str, str]] = {}
     for part in folder.iterate("verdicts/findings", rows.FINDING):
-        for finding in part.filter(pc.equal(part.column("outcome"), "fail")).to_pylist():
+        failed = part.filter(pc.equal(part.column("outcome"), "fail"))
+        failed = failed.filter(pc.invert(pc.is_in(failed.column("check"), pa.array(list(samples), pa.string()))))
+        if not len(failed):
+            continue
+        for finding in failed.filter(pc.is_in(failed.column("key"), keys)).to_pylist():
             check, key = finding["check"], finding["key"]
-            if check not in samples and key in keys and key not in {s["key"] for s in samples.values()}:
+            if check not in samples and key not in {s["key"] for s in samples.values()}:
                 samples[check] = {name: finding[name] for name in ("key", "check", "why", "at")}
             if len(samples) == SAMPLES:
                 return _with_texts(folder, list(samples.values()))

@@ -18,6 +18,7 @@ STATUSES = (
     *sorted(ASKED_AGAIN),
     "context_overflow",
 )
+METRICS = ("fc", "hsr", "hsr_inputs", "full")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,36 +41,43 @@ class Scored:
 
 
 def count(rows: Iterable[Scored]) -> dict[str, Any]:
-    """The counts of a group of rows.
+    """The counts of a group of rows; a `Counter` of rows counts as many as it says.
 
     `planned = done + failed + missing`; `n` is the denominator of `fc`, `hsr`, `hsr_inputs` and `full`; the same
     with `_ok` count the rows of status `ok` alone. `errors` are verifier errors: done, but in no denominator.
     """
-    rows = list(rows)
-    scored = [r for r in rows if r.status in SCORED and not r.error]
-    clean = [r for r in scored if r.status == "ok"]
-    done = sum(r.status in SCORED for r in rows)
-    missing = sum(r.status is None for r in rows)
-    statuses = Counter(r.status for r in rows if r.status is not None)
+    tally = Counter(rows)
+    scored = Counter({r: n for r, n in tally.items() if r.status in SCORED and not r.error})
+    clean = Counter({r: n for r, n in scored.items() if r.status == "ok"})
+    done = sum(n for r, n in tally.items() if r.status in SCORED)
+    missing = sum(n for r, n in tally.items() if r.status is None)
+    statuses = Counter[str]()
+    for row, n in tally.items():
+        if row.status is not None:
+            statuses[row.status] += n
+
+    def reached(metric: str, among: Counter[Scored]) -> int:
+        return sum(n for r, n in among.items() if getattr(r, metric))
+
     return {
-        "planned": len(rows),
+        "planned": tally.total(),
         "done": done,
-        "failed": len(rows) - done - missing,
+        "failed": tally.total() - done - missing,
         "missing": missing,
-        "errors": sum(r.error for r in rows),
-        "n": len(scored),
-        **{m: sum(getattr(r, m) for r in scored) for m in ("fc", "hsr", "hsr_inputs", "full")},
-        "n_ok": len(clean),
-        **{f"{m}_ok": sum(getattr(r, m) for r in clean) for m in ("fc", "hsr", "hsr_inputs", "full")},
+        "errors": sum(n for r, n in tally.items() if r.error),
+        "n": scored.total(),
+        **{m: reached(m, scored) for m in METRICS},
+        "n_ok": clean.total(),
+        **{f"{m}_ok": reached(m, clean) for m in METRICS},
         "statuses": {s: statuses[s] for s in STATUSES if statuses[s]},
     }
 
 
 def cells(rows: Iterable[Scored]) -> list[dict[str, Any]]:
     """The counts of each condition x level x format x language, in the order first met."""
-    groups: dict[tuple[str, int, str, str], list[Scored]] = {}
-    for row in rows:
-        groups.setdefault((row.condition, row.level, row.format, row.language), []).append(row)
+    groups: dict[tuple[str, int, str, str], Counter[Scored]] = {}
+    for row, n in Counter(rows).items():
+        groups.setdefault((row.condition, row.level, row.format, row.language), Counter())[row] += n
     return [
         {"condition": condition, "level": level, "format": format_, "language": language, **count(group)}
         for (condition, level, format_, language), group in groups.items()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cluster.driving import Head, ray_head
 from tests.cluster.stand_in import StandIn, serving
 
 
@@ -20,3 +21,10 @@ def _log_handlers() -> Iterator[None]:
 def stand_in() -> Iterator[StandIn]:
     with serving() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Head]:
+    """The cluster that the tests of whole runs share."""
+    with ray_head(tmp_path_factory.mktemp("head")) as found:
+        yield found

@@ -11,7 +11,7 @@ import pytest
 from cluster import auditing, run
 from cluster.auditing import load_audit
 from cluster.errors import UsageError
-from tests.cluster.test_run import finish, start
+from tests.cluster.driving import finish, start
 from tests.verified_code.test_audit import tree
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from cluster import judging, rows
 from cluster.config import load
-from cluster.plan import build_plan
+from cluster.plan import build_plan, verifier_id
 from cluster.store import RunFolder
 from tests.cluster.test_summary import completion
 
@@ -23,10 +23,10 @@ def test_completions_meet_their_plan_rows_and_judged_parts_are_passed_over(
     folder = RunFolder(str(tmp_path))
     for key, status in zip(reversed(keys), ["ok", "ok", "refused", "truncated"], strict=True):  # a part each
         folder.append("completions", [completion(key, status)], rows.COMPLETION)
-    judged = {"key": keys[3], "request_id": "", "verifier": judging.verifier_id()}
+    judged = {"key": keys[3], "request_id": "", "verifier": verifier_id()}
     folder.append("verdicts/instances", [judged], rows.INSTANCE)
     todo = judging.without_verdict(folder)
-    assert todo == {1, 3}
+    assert todo.tolist() == [1, 3]
     found = [row for table in judging._answered(folder, plan, todo) for row in table.to_pylist()]
     planned = {row["key"]: row for row in plan.to_pylist()}
     assert [row["key"] for row in found] == [keys[2], keys[0]]

@@ -2,129 +2,35 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from cluster import rows
-from cluster.engines import free_port
 from cluster.lock import folder_lock
 from cluster.store import RunFolder
 from serial7 import grid
+from tests.cluster.driving import (
+    ROOT,
+    Head,
+    api,
+    assert_adds_up,
+    clean_environment,
+    finish,
+    run,
+    start,
+    stored,
+    the_folder,
+    until,
+)
 from tests.cluster.stand_in import Reply, StandIn, completion, error, prompt_of
+from tests.cluster.stand_in_engine import make_engine
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.ray
-
-
-Environment = dict[str, str]
-
-
-def start(
-    out: Path | str, *arguments: str, script: str = "eval", environment: Environment | None = None
-) -> subprocess.Popen[str]:
-    command = [sys.executable, f"launch/{script}.py", *arguments]
-    if script == "eval":
-        command.append(f"out={out}")
-    environment = clean_environment() | (environment or {})
-    return subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-
-
-def clean_environment() -> Environment:
-    return {k: v for k, v in os.environ.items() if not k.startswith(("RAY_", "SERIAL7_"))}
-
-
-@dataclass(frozen=True)
-class Head:
-    environment: Environment
-    dashboard: str
-    pid: int
-
-    def workers(self, name: str) -> list[psutil.Process]:
-        """The cluster's own worker processes that run an actor of this name."""
-        found = []
-        for process in psutil.Process(self.pid).children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                command = " ".join(process.cmdline())
-                if command.startswith("ray::") and name in command:
-                    found.append(process)
-        return found
-
-
-@pytest.fixture(scope="module")
-def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Head]:
-    """A cluster that runs join: a head on this machine, with a token, ended by its own process."""
-    folder = tmp_path_factory.mktemp("head")
-    token = folder / "token"
-    token.touch(mode=0o600)
-    token.write_text("0123456789abcdef" * 4)
-    environment = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
-    port, dashboard = free_port(), free_port()
-    command = [
-        *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=4"),
-        *("--node-ip-address=127.0.0.1", f"--port={port}", "--disable-usage-stats"),
-        *(
-            "--dashboard-host=127.0.0.1",
-            f"--dashboard-port={dashboard}",
-            f"--dashboard-agent-listen-port={free_port()}",
-        ),
-    ]
-    log = (folder / "head.log").open("w+")
-    process = subprocess.Popen(command, env=clean_environment() | environment, stdout=log, stderr=log)
-    try:
-        while "Ray runtime started" not in (folder / "head.log").read_text():
-            assert process.poll() is None, (folder / "head.log").read_text()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(0.1)
-        yield Head(environment | {"RAY_ADDRESS": f"127.0.0.1:{port}"}, f"http://127.0.0.1:{dashboard}", process.pid)
-    finally:
-        for each in [*psutil.Process(process.pid).children(recursive=True), process]:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                each.kill()  # a head that is asked to end takes half a minute
-        process.wait()
-        log.close()
-
-
-def finish(driver: subprocess.Popen[str]) -> tuple[int, str]:
-    printed, _ = driver.communicate(timeout=300)
-    return driver.returncode, printed
-
-
-def run(
-    out: Path | str, *arguments: str, script: str = "eval", environment: Environment | None = None
-) -> tuple[int, str]:
-    return finish(start(out, *arguments, script=script, environment=environment))
-
-
-def api(server: StandIn, *more: str) -> list[str]:
-    return ["model=openai-compatible", f"provider.base_url={server.url}", "provider.model_id=m", *more]
-
-
-def the_folder(out: Path) -> RunFolder:
-    [found] = out.glob("[!.]*")
-    return RunFolder(str(found))
-
-
-def stored(folder: RunFolder) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = folder.read("completions", rows.COMPLETION).to_pylist()
-    return found
-
-
-def assert_adds_up(summary: dict[str, Any], planned: int) -> None:
-    for counts in [*summary["cells"], summary["total"]]:
-        assert counts["done"] + counts["failed"] + counts["missing"] == counts["planned"]
-    assert sum(cell["planned"] for cell in summary["cells"]) == summary["total"]["planned"] == planned
 
 
 def test_gold_scores_everything_and_can_be_scored_again(tmp_path: Path) -> None:
@@ -211,14 +117,6 @@ def test_kill_9_of_the_driver_loses_nothing_and_asks_nothing_twice(tmp_path: Pat
     assert f"all {planned} requests have their completion and their verdict" in printed
     assert folder.read_json("summary.json") == summary
     assert sum(stand_in.asked().values()) == requests
-
-
-def until(driver: subprocess.Popen[str], holds: Callable[[], bool]) -> None:
-    """Poll what another process sees until `holds()`; the driver must stay alive."""
-    while not holds():
-        assert driver.poll() is None, driver.communicate()[0]
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            driver.wait(0.1)
 
 
 def test_sigterm_ends_a_run_as_incomplete_and_resumable(tmp_path: Path, stand_in: StandIn, head: Head) -> None:
@@ -385,62 +283,12 @@ def test_a_cluster_that_cannot_be_joined_is_one_sentence(tmp_path: Path, head: H
     assert "Traceback" not in printed
 
 
-# Plays the interpreter of an engine's environment: says that vLLM is there, and serves in its place. Its behaviour is
-# ordered by files in its folder: `die` = die (once) at the fourth request of a process that finds it.
-ENGINE = """#!{python}
-import os, sys, signal
-from pathlib import Path
-sys.path.insert(0, {root!r})
-if sys.argv[1] == "-c":
-    print("vllm 0.0.0")
-    sys.exit(0)
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-import json
-from tests.cluster.stand_in import completion
-here = Path(__file__).parent
-served = 0
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def send(self, value):
-        data = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-    def do_GET(self):
-        self.send({{"version": "0.0.0"}} if self.path == "/version" else {{"data": [{{"id": "m"}}]}})
-    def do_POST(self):
-        global served
-        assert self.headers["authorization"] == "Bearer " + os.environ["VLLM_API_KEY"]
-        self.rfile.read(int(self.headers["content-length"]))
-        served += 1
-        if served == 4 and (here / "die").exists():
-            os.kill(os.getpid(), signal.SIGKILL)
-        with (here / "served").open("a") as file:
-            file.write("x")
-        self.send(completion())
-    def log_message(self, *a):
-        pass
-(here / "starts").open("a").write("s")
-if (here / "die-at-start").exists():
-    sys.exit("no GPU for you")
-ThreadingHTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Handler).serve_forever()
-"""
-
-
 @pytest.fixture
 def engine(tmp_path: Path) -> tuple[Path, list[str]]:
     """The folder that orders an engine's behaviour, and the arguments of a run that uses it."""
     folder = tmp_path / "engine"
-    folder.mkdir()
-    interpreter = folder / "python"
-    interpreter.write_text(ENGINE.format(python=sys.executable, root=str(ROOT)))
-    interpreter.chmod(0o755)
-    (folder / "config.json").write_text("{}")
-    options = [f"engine.python={interpreter}", f"engine.model={folder}", "engine.startup_deadline_s=60"]
     # One connection: with two, a request under way when the engine dies is asked twice, by chance.
-    return folder, ["model=demo", *options, "limit=12", "client.connections=1"]
+    return folder, [*make_engine(folder), "limit=12", "client.connections=1"]
 
 
 def test_an_engine_that_dies_in_mid_run_is_started_again(

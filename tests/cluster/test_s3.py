@@ -11,8 +11,8 @@ import pytest
 from cluster import rows
 from cluster.lock import LeaseLock, Locked, folder_lock
 from cluster.store import RunFolder
+from tests.cluster.driving import api, finish, run, start, until
 from tests.cluster.stand_in import StandIn
-from tests.cluster.test_run import api, finish, run, start, until
 
 pytest.importorskip("s3fs", reason="the extra s3 is not installed")
 moto_server = pytest.importorskip("moto.server", reason="moto's server is not installed")
