@@ -19,6 +19,7 @@ from serial7.localize import print_safely, visible
 LINE_EVERY_S = 30.0
 POLL_S = 1.0
 STATE_EVERY_S = 3.0
+SERVERS_SHOWN = 12
 LOG_WIDTH = 132  # a file has no width of its own
 
 log = logging.getLogger("cluster")
@@ -120,12 +121,29 @@ def results_table(summary: dict[str, Any], tokens_per_s: float | None) -> Table:
     return table
 
 
+def servers_table(served_by: list[dict[str, Any]]) -> Table:
+    """One row a provider and model that answered, as they named themselves: a score that mixes several is of none."""
+    most = sorted(served_by, key=lambda one: -one["planned"])[:SERVERS_SHOWN]
+    which = f"{len(most)} of {len(served_by)} that answered" if len(most) < len(served_by) else "who answered"
+    table = Table(caption=f"{which}, as they name themselves; n: scored requests", caption_justify="left")
+    for name, right in (("provider", False), ("model", False), ("n", True), ("HSR", True), ("Full", True)):
+        table.add_column(name, justify="right" if right else "left")
+    table.add_column("statuses")
+    for one in most:
+        statuses = ", ".join(f"{n} {s}" for s, n in one["statuses"].items())
+        cells = [visible(one["provider"])[:40] or "-", visible(one["model"])[:60] or "-"]
+        table.add_row(*(Text(cell) for cell in cells), str(one["n"]), str(one["hsr"]), str(one["full"]), statuses)
+    return table
+
+
 def show_results(summary: dict[str, Any], where: str, tokens_per_s: float | None = None) -> None:
     """Print the table, up to three failures with check, place and reason, and where the files lie."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=LOG_WIDTH)
     console.print(results_table(summary, tokens_per_s))
+    if len(summary["served_by"]) > 1:
+        console.print(servers_table(summary["served_by"]))
     for sample in summary["samples"]:
         at = f" at {visible(sample['at'])}" if sample["at"] else ""
         print_safely(console, Text(f"\n{sample['request_id']} fails {sample['check']}{at}", style="bold"))

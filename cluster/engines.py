@@ -30,6 +30,7 @@ from typing import Any
 from cluster.errors import EngineError, UsageError
 
 LOG_LINES_SHOWN = 12
+LOG_KEPT_BYTES = 16 * 2**20  # a larger log is set aside when its engine starts again
 POLL_S = 0.25
 WATCH_S = 5.0
 STOP_S = 40.0
@@ -253,6 +254,8 @@ class ServedEngine:
             )
         self._port = self._fixed_port or free_port()
         self.log.parent.mkdir(parents=True, exist_ok=True)
+        if self.log.is_file() and self.log.stat().st_size > LOG_KEPT_BYTES:
+            self.log.replace(self.log.with_name(f"{self.log.name}.1"))
         command = (
             [part.replace("{port}", str(self._port)) for part in self._command]
             if self._command is not None
@@ -353,11 +356,16 @@ class ServedEngine:
         return self.start()
 
     def last_log_lines(self, count: int = LOG_LINES_SHOWN) -> str:
+        return "\n".join(self.log_end(16_384).decode("utf-8", "replace").splitlines()[-count:])
+
+    def log_end(self, most: int) -> bytes:
+        """The last `most` bytes of its log, or why there is none."""
         try:
-            data = self.log.read_bytes()[-16_384:]
+            with self.log.open("rb") as log:
+                log.seek(max(0, log.seek(0, os.SEEK_END) - most))
+                return log.read()
         except OSError as error:
-            return f"(no log: {error.strerror})"
-        return "\n".join(data.decode("utf-8", "replace").splitlines()[-count:])
+            return f"(no log: {error.strerror})".encode()
 
     def stop(self, grace_s: float = 20.0) -> None:
         """End the whole process group: SIGTERM, and SIGKILL for what is left after `grace_s`."""
@@ -426,6 +434,10 @@ class EngineActor:
         with self._starting:
             self._engine.ensure_alive()
         return self.describe()
+
+    def log(self) -> bytes:
+        """The end of the engine's log, for a driver that does not see this node's disk."""
+        return self._engine.log_end(LOG_KEPT_BYTES)
 
     def stop(self) -> None:
         self._engine.stop()

@@ -288,7 +288,22 @@ class Run:
             self.engines = served[0] if self.config.kind == "engine" else []
             if self.engines:
                 log.info("engine ready after %.0f s: vLLM %s", time.time() - self.started, self.engines[0]["version"])
-            yield served
+            try:
+                yield served
+            finally:
+                self._fetch_logs(served[1])
+
+    def _fetch_logs(self, actors: Sequence[Any]) -> None:
+        """Put the engines' logs into the run folder where they were written elsewhere: on another node, or beside an
+        object store."""
+        import ray
+
+        for i, actor in enumerate(actors):
+            name = f"logs/engine-{i}.log"
+            if self.folder.local and Path(self.folder.file(name)).is_file():
+                continue
+            with contextlib.suppress(ray.exceptions.RayError, StoreError):
+                self.folder.write(name, ray.get(actor.log.remote(), timeout=20))
 
     def _write_manifest(self, state: str, code: int | None = None) -> None:
         before = self.folder.read_json("manifest.json") or {}

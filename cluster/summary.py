@@ -17,6 +17,7 @@ from serial7.grid import CONDITIONS
 from serial7.metrics import Scored
 
 SAMPLES = 3
+SERVED = ("observed_provider", "observed_model")
 SPENT = ("prompt_tokens", "completion_tokens", "cost_usd")  # columns of the two sums below
 
 
@@ -24,16 +25,22 @@ def summarize(folder: RunFolder, verifier: str) -> dict[str, Any]:
     """Counts a cell and in all; `planned = done + failed + missing` in each. Reads the folder, writes nothing."""
     plan = folder.read_plan()
     assert plan is not None
-    completions = folder.read("completions", rows.COMPLETION, ("key", "status", *SPENT))
+    completions = folder.read("completions", rows.COMPLETION, ("key", "status", *SPENT, *SERVED))
     chosen = final_rows(completions)
     verdicts = _verdicts(folder, verifier)
-    tally = _tally(plan, chosen, completions.column("status"), verdicts)
+    by_server = _tally(plan, chosen, completions.select(["status", *SERVED]), verdicts)
+    tally = sum(by_server.values(), Counter[Scored]())
     judged = verdicts["key"].filter(pc.is_in(verdicts["key"], chosen["key"].combine_chunks()))
     return {
         "cells": metrics.cells(Counter({row: tally[row] for row in sorted(tally, key=_reporting_order)})),
         "total": metrics.count(tally),
         "tokens": spent_tokens(completions),
         "cost_usd": spent_usd(completions),
+        "served_by": [
+            {"provider": server[0], "model": server[1], **metrics.count(by_server[server])}
+            for server in sorted(by_server)
+            if any(server)
+        ],
         "verifier": verifier,
         "samples": _samples(folder, judged.combine_chunks()),
     }
@@ -50,24 +57,29 @@ def _verdicts(folder: RunFolder, verifier: str) -> pa.Table:
     return found.select(["key", *metrics.METRICS]).append_column("error", broke)
 
 
-def _tally(plan: pa.Table, chosen: pa.Table, statuses: pa.ChunkedArray, verdicts: pa.Table) -> Counter[Scored]:
-    """How many requests of the plan came to the same; a run has far fewer of these than requests."""
+def _tally(
+    plan: pa.Table, chosen: pa.Table, completions: pa.Table, verdicts: pa.Table
+) -> dict[tuple[str, str], Counter[Scored]]:
+    """(observed provider, observed model) -> how many requests of the plan came to the same; a run has far fewer of these
+    than requests. What nobody reported, or has not arrived, is under empty names."""
     keys = plan["key"]
-    row = chosen["row"].take(pc.index_in(keys, chosen["key"].combine_chunks()))
+    completion = completions.take(chosen["row"].take(pc.index_in(keys, chosen["key"].combine_chunks())))
     verdict = verdicts.take(pc.index_in(keys, verdicts["key"].combine_chunks()))
     columns = {name: plan[name] for name in ("condition", "level", "format", "language")}
-    columns |= {"status": statuses.take(row)} | {name: verdict[name] for name in (*metrics.METRICS, "error")}
+    columns |= {name: completion[name] for name in ("status", *SERVED)}
+    columns |= {name: verdict[name] for name in (*metrics.METRICS, "error")}
     grouped = pa.table(columns).group_by(list(columns)).aggregate([([], "count_all")])
-    tally = Counter[Scored]()
+    tallies: dict[tuple[str, str], Counter[Scored]] = {}
     for found in grouped.to_pylist():
         number = found.pop("count_all")
+        server = (found.pop("observed_provider") or "", found.pop("observed_model") or "")
         in_judgement = found["status"] in metrics.JUDGED
         judged = in_judgement and found["error"] is not None
         for name in (*metrics.METRICS, "error"):
             found[name] = judged and found[name]
         found["error"] |= in_judgement and not judged
-        tally[Scored(**found)] += number
-    return tally
+        tallies.setdefault(server, Counter())[Scored(**found)] += number
+    return tallies
 
 
 def spent_tokens(completions: pa.Table) -> dict[str, int]:

@@ -115,3 +115,23 @@ def test_derive_has_no_format_compliance(tmp_path: Path) -> None:
     assert columns["condition"][0] == "derive"
     assert columns["FC"] == ["-", "1", "1 of 1"]
     assert columns["HSR"] == ["1", "1", "2"]
+
+
+def test_scores_are_broken_down_by_who_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = RunFolder(str(tmp_path))
+    plan = build_plan(load(["model=gold", "conditions=[realize]", "limit=5"]))
+    folder.write_table("plan.parquet", plan)
+    servers = [("A", "m"), ("A", "m"), ("B\x1b[2J", "m-turbo"), ("", "")]
+    for key, (provider, model) in zip(plan.column("key").to_pylist(), servers, strict=False):
+        answer = completion(key, "ok") | {"observed_provider": provider, "observed_model": model}
+        folder.append("completions", [answer], rows.COMPLETION)
+        instance = {"key": key, "request_id": key, "verifier": VERIFIER, **PASSED, "full": provider == "A"}
+        folder.append("verdicts/instances", [instance], rows.INSTANCE)
+    summary = summarize(folder, VERIFIER)
+    found = {(one["provider"], one["model"]): (one["n"], one["full"]) for one in summary["served_by"]}
+    assert found == {("A", "m"): (2, 2), ("B\x1b[2J", "m-turbo"): (1, 0)}
+    assert summary["total"]["n"] == 4  # who did not say who it was counts in the run
+    show_results(summary, "here")
+    printed = capsys.readouterr().out
+    assert "B\\x1b[2J" in printed
+    assert "\x1b" not in printed
