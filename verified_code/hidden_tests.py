@@ -53,7 +53,6 @@ class TestStatus(StrEnum):
     TIMEOUT = "timeout"
     KILLED = "killed"
     TOOL_FAULT = "tool_fault"
-    UNAVAILABLE = "unavailable"
     NO_CASES = "no_cases"
 
 
@@ -163,7 +162,7 @@ class JavaScriptTests:
             "/spillTargetCode:3",
             IMPL,
         ]
-        script = f"cp -r /given/. /work && {shlex.join(argv)}; [ -f Impl.js ] && cat Impl.js >&3"
+        script = f"cp -r /given/. /scratch && {shlex.join(argv)}; [ -f Impl.js ] && cat Impl.js >&3"
         mono = [path for path in (_MONO,) if Path(path).is_dir()]
         done = self.sandbox.run(
             ["/bin/sh", "-c", script], given=work, limits=COMPILE_LIMITS, read_only=mono, result=True

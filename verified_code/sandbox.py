@@ -18,7 +18,7 @@ from verified_code.errors import OperatorError
 from verified_code.process import MARK, Finished, Limits, run
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives")
-_SCRATCH = ("/tmp", "/work")  # noqa: S108 - of the sandbox, in memory
+_SCRATCH = ("/tmp", "/scratch")  # noqa: S108 - of the sandbox, in memory
 _SCRATCH_BYTES = 64 * 2**20
 
 
@@ -43,7 +43,7 @@ class Sandbox:
         read_only: Sequence[str] = (),
         result: bool = False,
     ) -> Finished:
-        """Run a command with `given` (a folder) read-only as `/given`, and an empty `/work` in memory to work in.
+        """Run a command with `given` (a folder) read-only as `/given`, and an empty `/scratch` in memory to work in.
 
         Args:
             read_only: further folders of the host that the command needs, at their own paths.
@@ -53,7 +53,7 @@ class Sandbox:
         mark = uuid.uuid4().hex
         inside = {
             "PATH": "/usr/local/bin:/usr/bin:/bin",
-            "HOME": "/work",
+            "HOME": "/scratch",
             "LC_ALL": "C.UTF-8",
             **(env or {}),
             MARK: mark,
@@ -85,7 +85,7 @@ class Sandbox:
         found += ["--proc", "/proc", "--dev", "/dev"]
         for scratch in _SCRATCH:
             found += ["--size", str(_SCRATCH_BYTES), "--tmpfs", scratch]
-        return [*found, "--ro-bind", str(given.resolve()), "/given", "--chdir", "/work"]
+        return [*found, "--ro-bind", str(given.resolve()), "/given", "--chdir", "/scratch"]
 
 
 def find_sandbox() -> Sandbox | Unavailable:

@@ -24,7 +24,7 @@ def box() -> Sandbox:
 @needed
 def test_it_reads_what_is_given_and_writes_to_memory_alone(box: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("given")
-    script = "cat /given/in; echo x >/work/y && cat /work/y; echo z >/given/z; id -u; ls /; echo fine >&3"
+    script = "cat /given/in; echo x >/scratch/y && cat /scratch/y; echo z >/given/z; id -u; ls /; echo fine >&3"
     done = box.run(["/bin/sh", "-c", script], given=tmp_path, result=True)
     assert done.stdout.startswith(b"givenx\n65534\n")
     assert done.result == b"fine\n"
@@ -41,7 +41,7 @@ def test_it_reads_what_is_given_and_writes_to_memory_alone(box: Sandbox, tmp_pat
         b"sbin",
         b"tmp",
         b"usr",
-        b"work",
+        b"scratch",
     }
 
 
@@ -53,7 +53,7 @@ def test_it_reads_what_is_given_and_writes_to_memory_alone(box: Sandbox, tmp_pat
         "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 22), 2)'",
         "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"/run/dbus/system_bus_socket\")'",
         "mount -t tmpfs x /given", "chroot / /bin/true", "echo x >/usr/x", "env | grep PLANTED",
-        "head -c 200000000 /dev/zero >/work/big",
+        "head -c 200000000 /dev/zero >/scratch/big",
     ],
 )  # fmt: skip
 def test_it_cannot(box: Sandbox, script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
