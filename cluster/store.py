@@ -30,6 +30,7 @@ from serial7.metrics import SCORED
 
 MIN_FREE_BYTES = 256 * 2**20
 READERS = 8  # parts read at once
+GROUP_ROWS = 4096
 COMPACT_PARTS = 64  # small parts that are put together in one
 COMPACTED = ".compacted.parquet"
 _REPLACES = b"serial7.replaces"
@@ -176,9 +177,11 @@ class RunFolder:
         return pa.concat_tables(tables) if tables else empty if columns is None else empty.select(columns)
 
     def iterate(self, kind: str, schema: pa.Schema) -> Iterator[pa.Table]:
-        """The parts of a kind, one after another."""
+        """The rows of a kind in the order written, some thousands at a time."""
         for part in self.parts(kind):
-            yield self._read_table(part, schema)
+            with self._parquet(part) as file:
+                for i in range(file.num_row_groups):
+                    yield rows.checked(file.read_row_group(i), schema, part)
 
     def compact(self, kind: str, schema: pa.Schema) -> int:
         """Put the small parts of a kind together, 64 in one; for the holder of the folder's lock. Returns how many were
@@ -195,14 +198,28 @@ class RunFolder:
         done = 0
         for i in range(0, len(small) - COMPACT_PARTS + 1, COMPACT_PARTS):
             group = small[i : i + COMPACT_PARTS]
-            table = pa.concat_tables([self._read_table(part, schema) for part in group])
             names = json.dumps([PurePosixPath(part).name for part in group]).encode()
-            table = table.replace_schema_metadata({**(schema.metadata or {}), _REPLACES: names})
-            self.write_table(f"{kind}/{PurePosixPath(group[0]).name.removesuffix('.parquet')}{COMPACTED}", table)
+            whole = io.BytesIO()
+            named = schema.with_metadata({**(schema.metadata or {}), _REPLACES: names})
+            with pq.ParquetWriter(whole, named, compression="zstd") as writer:
+                for table in self._some_rows(group, schema):
+                    writer.write_table(table.replace_schema_metadata(named.metadata))
+            self.write(f"{kind}/{PurePosixPath(group[0]).name.removesuffix('.parquet')}{COMPACTED}", whole.getvalue())
             for part in group:
                 self.fs.rm(part)
             done += len(group)
         return done
+
+    def _some_rows(self, parts: Sequence[str], schema: pa.Schema) -> Iterator[pa.Table]:
+        """The rows of parts, at least `GROUP_ROWS` in a table but for the last one: never all of them at once."""
+        held: list[pa.Table] = []
+        for part in parts:
+            held.append(self._read_table(part, schema))
+            if sum(map(len, held)) >= GROUP_ROWS:
+                yield pa.concat_tables(held)
+                held = []
+        if held:
+            yield pa.concat_tables(held)
 
     def read_plan(self) -> pa.Table | None:
         try:
