@@ -25,6 +25,7 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -48,11 +49,15 @@ from cluster.run import Run, check_plan, check_runnable
 from cluster.serving import Served, serve
 from cluster.session import ray_session
 from cluster.store import RunFolder, final_completions, resolve_out
+from serial7.artifacts import load_artifacts
+from serial7.grid import load_grid
 from serial7.metrics import JUDGED, SCORED
+from serial7.prompts import gold_answer
 
 ON_ENGINE = ("engine", "job")
 LEAST_ROUNDS = 3  # requests a connection, so that a steady state lies between ramp and tail
 STAND_IN_ROUNDS = 12  # the same, for the stand-in's arms
+STAND_IN_ANSWERS = 250  # texts, spread over the grid
 STAND_IN_MESSAGES = [{"role": "user", "content": "Write the result as a JSON document. " * 120}]  # 4,400 characters
 
 log = logging.getLogger("cluster")
@@ -106,8 +111,20 @@ async def ask_by_client(client: ChatClient, messages: Sequence[list[dict[str, st
 
 @contextlib.contextmanager
 def stand_in_server(median_s: float, sigma: float) -> Iterator[str]:
-    """The base URL of a stand-in in a process of its own, on a free loopback port."""
+    """The base URL of a stand-in in a process of its own, on a free loopback port. It answers with gold realizations, so
+    that verdicts take what they take in a run."""
     command = [sys.executable, "-m", "cluster.latency_server", "--median", str(median_s), "--sigma", str(sigma)]
+    requests, artifacts = load_grid(""), load_artifacts("")
+    with tempfile.TemporaryDirectory() as folder:
+        answers = Path(folder) / "answers.json"
+        some = requests[:: max(1, len(requests) // STAND_IN_ANSWERS)]
+        answers.write_text(json.dumps([gold_answer(r, artifacts[r.artifact_id]) for r in some]), "utf-8")
+        with _served([*command, "--answers", str(answers)]) as base_url:
+            yield base_url
+
+
+@contextlib.contextmanager
+def _served(command: Sequence[str]) -> Iterator[str]:
     root = Path(__file__).resolve().parent.parent
     paths = filter(None, [str(root), os.environ.get("PYTHONPATH")])
     with subprocess.Popen(  # noqa: S603 - our own module

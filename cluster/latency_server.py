@@ -1,8 +1,8 @@
 """A stand-in for a served model whose latency is known: what the client and the job cost is measured against it.
 
-    python -m cluster.latency_server --port 0 --median 0.2 [--sigma 0.8] [--tokens 200]
+    python -m cluster.latency_server --port 0 --median 0.2 [--sigma 0.8] [--tokens 200] [--answers FILE]
 
-It answers every chat completion with the same text after a drawn latency (seconds: log-normal of this median and
+It answers chat completions with the texts of FILE (a JSON list) in turn, or always with the same, after a drawn latency (seconds: log-normal of this median and
 sigma, as long-tailed as reasoning models are; sigma 0 = constant), reads requests no further than their length, and
 prints `ready PORT`. Loopback only. It is made to be cheap, so that a machine of two cores measures the client and not
 the server.
@@ -12,17 +12,20 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import math
 import random
 import sys
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import uvloop
 
 
-def answer_bytes(tokens: int) -> bytes:
-    """The whole HTTP answer: a chat completion of about `tokens` tokens."""
+def answer_bytes(text: str, tokens: int) -> bytes:
+    """The whole HTTP answer: a chat completion that is counted as `tokens` tokens."""
     body = json.dumps(
         {
             "id": "chatcmpl-stand-in",
@@ -31,7 +34,7 @@ def answer_bytes(tokens: int) -> bytes:
             "choices": [
                 {
                     "index": 0,
-                    "message": {"role": "assistant", "content": "word " * tokens},
+                    "message": {"role": "assistant", "content": text},
                     "finish_reason": "stop",
                 }
             ],
@@ -77,8 +80,10 @@ class Load:
 class Connection(asyncio.Protocol):
     """One client's connection; requests on it come one after another (HTTP/1.1 without pipelining)."""
 
-    def __init__(self, answer: bytes, median: float, sigma: float, chance: random.Random, load: Load) -> None:
-        self._answer = answer
+    def __init__(
+        self, answers: Iterator[bytes], median: float, sigma: float, chance: random.Random, load: Load
+    ) -> None:
+        self._answers = answers
         self._median, self._sigma, self._chance = median, sigma, chance
         self._load = load
         self._received = bytearray()
@@ -110,18 +115,19 @@ class Connection(asyncio.Protocol):
 
     def _reply(self, begun: float) -> None:
         self._load.end(begun)
-        self._send(self._answer)
+        self._send(next(self._answers))
 
     def _send(self, data: bytes) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 
 
-async def serve(port: int, median: float, sigma: float, tokens: int) -> None:
+async def serve(port: int, median: float, sigma: float, tokens: int, texts: list[str]) -> None:
     loop = asyncio.get_running_loop()
-    answer, chance, load = answer_bytes(tokens), random.Random(7), Load()  # noqa: S311 - latencies, drawn alike each time
+    answers = itertools.cycle([answer_bytes(text, tokens) for text in texts])
+    chance, load = random.Random(7), Load()  # noqa: S311 - latencies, drawn alike each time
     server = await loop.create_server(
-        lambda: Connection(answer, median, sigma, chance, load), "127.0.0.1", port, backlog=4096
+        lambda: Connection(answers, median, sigma, chance, load), "127.0.0.1", port, backlog=4096
     )
     print("ready", server.sockets[0].getsockname()[1], flush=True)  # noqa: T201 - the caller waits for it
     async with server:
@@ -134,8 +140,10 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--median", type=float, default=0.2)
     parser.add_argument("--sigma", type=float, default=0.0)
     parser.add_argument("--tokens", type=int, default=200)
+    parser.add_argument("--answers", type=Path)
     options = parser.parse_args(arguments)
-    uvloop.run(serve(options.port, options.median, options.sigma, options.tokens))
+    texts = json.loads(options.answers.read_text("utf-8")) if options.answers else ["word " * options.tokens]
+    uvloop.run(serve(options.port, options.median, options.sigma, options.tokens, texts))
 
 
 if __name__ == "__main__":
